@@ -1,0 +1,102 @@
+// The nouns of the path. A flow is one request; each stage learns one thing about it and hands on a richer flow:
+// Arrived -> Accepted -> Identified -> Authorized -> Injected -> Forwarded. The types make the order a fact.
+import type { Exchange } from './exchange.ts';
+import type { HeaderList } from './header-list.ts';
+import type { OutgoingRequest } from './outgoing-request.ts';
+import type { Refusal } from './refusal.ts';
+import type { Sandbox } from './sandbox.ts';
+import type { Trail } from './trail.ts';
+
+/** What a client connection can show for itself. One object per connection (per request where proofs are). */
+export interface Caller {
+  /** The door it came through, e.g. `proxy 127.0.0.1:8080`. */
+  readonly door: string;
+  /** Source address; null on a Unix socket. */
+  readonly address: string | null;
+  /** The sandbox whose private socket this is. */
+  readonly socketOf: string | null;
+  /** The Proxy-Authorization it sent. Never logged. */
+  readonly proxyAuthorization: string | null;
+}
+
+/** A request as it was read, before anything about it is believed. */
+export interface RawRequest {
+  readonly protocol: 'http/1.1' | 'h2';
+  readonly scheme: 'https' | 'http';
+  readonly method: string;
+  /** Request target as on the wire: origin-form, absolute-form, or authority-form for CONNECT. */
+  readonly target: string;
+  /** HTTP/2 :authority; null on HTTP/1.1. */
+  readonly authority: string | null;
+  readonly headers: HeaderList;
+  /** The authority of the CONNECT this request came through; null outside a tunnel. */
+  readonly connect: string | null;
+  /** The name in the ClientHello; null when there was none or no TLS. */
+  readonly sni: string | null;
+  /** `connect`: asks for a tunnel. `tunnel`: an undecrypted tunnel itself. `http`: everything else. */
+  readonly kind: 'http' | 'connect' | 'tunnel';
+  /** ClientHello carried an encrypted inner name (ECH). Only read for tunnels. */
+  readonly hiddenName: boolean;
+  /** Why it could not be read at all; the accept stage refuses with it. */
+  readonly fault: Refusal | null;
+}
+
+export interface Arrived {
+  readonly requestId: string;
+  /** Milliseconds since the epoch. */
+  readonly arrivedAt: number;
+  readonly caller: Caller;
+  readonly request: RawRequest;
+  readonly exchange: Exchange;
+  readonly trail: Trail;
+}
+
+/** The one reading of a request that every decision uses. */
+export interface CanonicalRequest {
+  readonly scheme: 'https' | 'http';
+  /** Lower case, IDNA, never an address literal, no trailing dot. */
+  readonly host: string;
+  readonly port: number;
+  readonly method: string;
+  /** Decoded once; begins with `/`; no dot segments, no empty segments but a trailing one. */
+  readonly path: string;
+  /** The path as it came (percent-encoding kept), which is what is forwarded. */
+  readonly rawPath: string;
+  /** Raw query without `?`; null when there was none. */
+  readonly query: string | null;
+  readonly kind: 'http' | 'websocket' | 'connect' | 'tunnel';
+}
+
+export interface Accepted extends Arrived {
+  readonly canonical: CanonicalRequest;
+}
+
+export interface Identified extends Accepted {
+  readonly sandbox: Sandbox;
+}
+
+/** A decision is a value: the same for the path, `sallyport check` and the admin API. */
+export interface Permission {
+  /** The rule that allowed it, e.g. `allow[0] (preset anthropic)`. */
+  readonly rule: string;
+  /** Forward the bytes undecrypted. */
+  readonly tunnel: boolean;
+  /** The credential that belongs to this host and path for this sandbox; null: none. */
+  readonly credential: string | null;
+}
+
+export interface Authorized extends Identified {
+  readonly permission: Permission;
+}
+
+export interface Injected extends Authorized {
+  readonly outgoing: OutgoingRequest;
+  /** Name of the credential that was really put in; null: none. */
+  readonly injected: string | null;
+}
+
+export interface Forwarded extends Injected {
+  readonly status: number;
+  /** The address that was dialled. */
+  readonly upstreamAddress: string | null;
+}

@@ -1,0 +1,35 @@
+// The request as it will go out, real credential included. Made by `inject/`, written to the wire by `forward/`,
+// and by no one else: like a Secret it does not print or serialize.
+import type { HeaderList } from './header-list.ts';
+
+export class OutgoingRequest {
+  readonly #target: string;
+  readonly #headers: HeaderList;
+
+  constructor(target: string, headers: HeaderList) {
+    this.#target = target;
+    this.#headers = headers;
+  }
+
+  /** Origin-form target, as it goes on the wire (may hold a key in the query). */
+  get target(): string {
+    return this.#target;
+  }
+
+  /** End-to-end fields without Host, which `forward/` writes from the canonical authority. */
+  get headers(): HeaderList {
+    return this.#headers;
+  }
+
+  toString(): string {
+    return '[outgoing request]';
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+}

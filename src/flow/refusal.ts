@@ -1,0 +1,80 @@
+// The gateway saying no on purpose. A refusal carries what the sandbox may be told; what only the operator may
+// know travels in `cause` and reaches the journal and the log alone.
+
+/** Every code a refusal can have, and its HTTP status. The list is the contract: docs/policy.md explains each. */
+export const refusalStatus = {
+  'malformed.syntax': 400,
+  'malformed.framing': 400,
+  'malformed.version': 400,
+  'malformed.host': 400,
+  'malformed.path': 400,
+  'malformed.expect': 400,
+  'malformed.tls': 400,
+  'mismatch.authority': 400,
+  'loop.detected': 400,
+  'limit.head-size': 413,
+  'limit.body-size': 413,
+  'limit.rate': 429,
+  'limit.concurrent': 429,
+  'limit.connections': 429,
+  'sandbox.unknown': 403,
+  'sandbox.expired': 403,
+  'sandbox.proof-missing': 407,
+  'sandbox.proof-wrong': 407,
+  'target.literal-address': 403,
+  'target.port': 403,
+  'domain.not-allowed': 403,
+  'domain.plain-http': 403,
+  'method.not-allowed': 403,
+  'path.not-allowed': 403,
+  'policy.blocked-api': 403,
+  'policy.dns-over-https': 403,
+  'policy.error': 403,
+  'tunnel.sni': 403,
+  'tunnel.hidden-name': 403,
+  'repo.not-allowed': 403,
+  'repo.operation-not-judged': 403,
+  'credential.missing': 502,
+  'credential.unreadable': 502,
+  'upstream.address-refused': 502,
+  'upstream.unresolved': 502,
+  'upstream.connect': 502,
+  'upstream.certificate': 502,
+  'upstream.protocol': 502,
+  'upstream.closed': 502,
+  'upstream.proxy': 502,
+  'upstream.timeout': 504,
+  'client.timeout': 400,
+  'audit.unavailable': 500,
+  'internal.error': 500,
+} as const;
+
+export type RefusalCode = keyof typeof refusalStatus;
+
+export interface RefusalDetail {
+  /** The line of the policy or the built-in rule that decided, e.g. `policy.blocked_api_patterns.DELETE[0]`. */
+  readonly rule?: string;
+  /** What would make it pass, for the person or the agent that reads it. */
+  readonly hint?: string;
+  /** For the operator only: never sent to the sandbox. */
+  readonly cause?: unknown;
+  readonly retryAfterSeconds?: number;
+}
+
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: RefusalCode;
+  readonly status: number;
+  readonly rule: string;
+  readonly hint: string;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(code: RefusalCode, message: string, detail: RefusalDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    this.code = code;
+    this.status = refusalStatus[code];
+    this.rule = detail.rule ?? code;
+    this.hint = detail.hint ?? '';
+    this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
+  }
+}

@@ -1,0 +1,124 @@
+// The compiled form of the policy document: what the stages read. Types only, so that a stage can know the shape
+// of the policy without importing how it is made.
+
+/** Answers whether a canonical host is covered. `*.a.b` covers subdomains at any depth, never the apex. */
+export interface HostPattern {
+  readonly text: string;
+  covers(host: string): boolean;
+}
+
+/** A path glob: `*` stays inside a segment, `**` crosses them. Linear time. */
+export interface PathPattern {
+  readonly text: string;
+  covers(path: string): boolean;
+}
+
+export interface AllowRule {
+  /** e.g. `allow[2]` or `allow[0] (preset anthropic)`: what a decision names as its rule. */
+  readonly name: string;
+  readonly line: number | null;
+  readonly host: HostPattern;
+  /** null: every method. */
+  readonly methods: ReadonlySet<string> | null;
+  /** null: every path. */
+  readonly paths: readonly PathPattern[] | null;
+  readonly ports: readonly number[];
+  readonly plainHttp: boolean;
+  readonly tunnel: boolean;
+}
+
+export type Injection =
+  | { readonly kind: 'header'; readonly header: string; readonly prefix: string }
+  | { readonly kind: 'basic'; readonly username: string }
+  | { readonly kind: 'query'; readonly parameter: string };
+
+export type SourceSpec =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'command'; readonly argv: readonly string[]; readonly ttlSeconds: number }
+  | { readonly kind: 'environment'; readonly variable: string }
+  /** Waits for `sallyport secret set NAME`. */
+  | { readonly kind: 'memory' };
+
+/** Where one credential goes and in which form. A credential may have several, e.g. github: REST and git. */
+export interface Placement {
+  readonly hosts: readonly HostPattern[];
+  /** null: every path of those hosts. */
+  readonly paths: readonly PathPattern[] | null;
+  readonly injection: Injection;
+}
+
+export interface CredentialSpec {
+  readonly name: string;
+  readonly line: number | null;
+  readonly placements: readonly Placement[];
+  /** Lower-case header names and query parameters in which this provider's clients send auth: always removed. */
+  readonly stripHeaders: readonly string[];
+  readonly stripQuery: readonly string[];
+  /** Fields set only when the client did not send them (anthropic-version). */
+  readonly companionDefaults: readonly (readonly [name: string, value: string])[];
+  /** Fields always set, from configuration (OpenAI-Organization). */
+  readonly companionForced: readonly (readonly [name: string, value: string])[];
+  /** The upstream is useful without a credential: forward without one when none is set. */
+  readonly anonymous: boolean;
+  readonly source: SourceSpec;
+}
+
+export interface BlockedApiPattern {
+  /** e.g. `policy.blocked_api_patterns.DELETE[0]` */
+  readonly rule: string;
+  readonly text: string;
+  matches(path: string): boolean;
+}
+
+export interface Limits {
+  readonly requestsPerMinute: number;
+  readonly concurrentRequests: number;
+  readonly connections: number;
+  readonly headBytes: number;
+  /** 0: no limit. */
+  readonly requestBodyBytes: number;
+  readonly connectTimeoutMs: number;
+  readonly headersTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+}
+
+/** `port: null` keeps the port of the request. */
+export interface ResolveEntry {
+  readonly host: HostPattern;
+  readonly address: string;
+  readonly port: number | null;
+}
+
+export interface CompiledPolicy {
+  /** The file it came from, or `embedded default`. */
+  readonly origin: string;
+  readonly listen: {
+    readonly proxy: readonly { readonly host: string; readonly port: number }[];
+  };
+  /** Rules that cover a host, exact ones first, then wildcards; in order of the document. */
+  rulesFor(host: string): readonly AllowRule[];
+  readonly allow: readonly AllowRule[];
+  readonly credentials: ReadonlyMap<string, CredentialSpec>;
+  /** Credentials with a placement that covers the host. */
+  credentialsFor(host: string): readonly CredentialSpec[];
+  readonly blockedApiPatterns: ReadonlyMap<string, readonly BlockedApiPattern[]>;
+  readonly protectedBranches: readonly string[];
+  readonly protectedPaths: readonly string[];
+  readonly allowForcePush: boolean;
+  readonly allowBranchDeletion: boolean;
+  /** github.com and the approved GitHub Enterprise hosts. */
+  readonly githubHosts: readonly string[];
+  readonly limits: Limits;
+  readonly upstream: {
+    readonly resolve: readonly ResolveEntry[];
+    /** PEM text of extra roots. */
+    readonly extraRoots: readonly string[];
+    readonly proxy: { readonly host: string; readonly port: number; readonly authorization: string | null } | null;
+  };
+  readonly audit: {
+    readonly maxFileBytes: number;
+    readonly keepFiles: number;
+  };
+  /** Things the operator should hear at start: keys this version does not serve, presets without hosts. */
+  readonly warnings: readonly string[];
+}
