@@ -6,6 +6,8 @@ import type { HeaderList } from './header-list.ts';
 export interface BodyWriter {
   /** False: stop until `onDrain` is called. */
   write(chunk: Buffer): boolean;
+  /** Sends a head that was held back to leave together with the first bytes of its body. */
+  flush(): void;
   /** The message is complete. Trailers only in payload form (on the wire form they are already in the bytes). */
   end(trailers: HeaderList | null): void;
   /** The source broke before the message was complete; the receiver must see that it is not whole. */
@@ -22,8 +24,8 @@ export type Framing =
   | { readonly kind: 'until-close' };
 
 /**
- * `wire`: bytes with their HTTP/1.1 framing as they came, already checked (HTTP/1.1 to HTTP/1.1 only).
- * `payload`: the content alone, trailers handed to `end`.
+ * In which form an exchange gives and takes bodies. `wire` (HTTP/1.1): bytes with their framing as they came, already
+ * checked, so that HTTP/1.1 to HTTP/1.1 copies nothing. `payload` (HTTP/2): the content alone, trailers to `end`.
  */
 export type BodyForm = 'wire' | 'payload';
 
@@ -36,7 +38,7 @@ export interface ResponseHead {
 }
 
 export interface Exchange {
-  readonly protocol: 'http/1.1' | 'h2';
+  readonly form: BodyForm;
   readonly requestFraming: Framing;
   /** Bytes of request body taken from, and of answer given to, the client so far (for the journal). */
   readonly bytesIn: number;
@@ -45,11 +47,11 @@ export interface Exchange {
   readonly answered: boolean;
 
   /** Starts sending the request body; must be called once if the answer is to be forwarded. Honours back-pressure. */
-  sendBody(to: BodyWriter, form: BodyForm): void;
+  sendBody(to: BodyWriter): void;
   /** An interim answer (103 and the like). 100 is the exchange's own business. */
   inform(status: number, headers: HeaderList): void;
   /** Gives the head of the final answer; the body goes to the writer that is returned. */
-  respond(head: ResponseHead, form: BodyForm): BodyWriter;
+  respond(head: ResponseHead): BodyWriter;
   /**
    * Switches to raw bytes both ways: after `respond` with 101, or on a tunnel. Client bytes go to `to`; upstream
    * bytes go to the writer that is returned.

@@ -10,6 +10,8 @@ export interface Step {
 export class Trail {
   readonly steps: Step[] = [];
   readonly startedMs: number;
+  /** What a stage must give back when the flow is over, however it ends (a place under a limit). */
+  readonly atEnd: (() => void)[] = [];
 
   constructor(startedMs: number) {
     this.startedMs = startedMs;

@@ -113,7 +113,7 @@ export interface CompiledPolicy {
     readonly resolve: readonly ResolveEntry[];
     /** PEM text of extra roots. */
     readonly extraRoots: readonly string[];
-    readonly proxy: { readonly host: string; readonly port: number; readonly authorization: string | null } | null;
+    readonly proxy: { readonly host: string; readonly port: number } | null;
   };
   readonly audit: {
     readonly maxFileBytes: number;

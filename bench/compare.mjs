@@ -1,0 +1,135 @@
+// Runs the contenders side by side: test by test, round by round, each round in another order, so that a slow minute
+// of the machine hits them all. Saves after every measurement; prints the tables at the end. Started by bench/run.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { contenders, restart, stop, takesPart, versionOf } from './contenders.mjs';
+import { assertControlsLive } from './controls.mjs';
+import { freshTests, measure, testNames } from './measure.mjs';
+import { sleep } from './processes.mjs';
+import { renderReport } from './report.mjs';
+
+// Above this share of the machine in other hands a measurement is made once more, and the quieter one kept.
+// A failed one is tried once more as well.
+const noisyShare = 0.12;
+const oneRound = new Set(['warm', ...freshTests]);
+const notRepeated = new Set(['first', 'clone', 'push', ...oneRound]);
+
+const raw = {};
+const { tests, chosen, rounds, secs } = readOptions();
+const versions = Object.fromEntries(chosen.map((contender) => [contender.name, versionOf(contender)]));
+const machine = {
+  cpu: os.cpus()[0].model.trim(),
+  cores: os.cpus().length,
+  memory_gib: Math.round(os.totalmem() / 1024 ** 3),
+  kernel: os.release(),
+  node: process.version,
+  openssl: execFileSync('openssl', ['version'], { encoding: 'utf8' }).split(' (', 1)[0].trim(),
+};
+
+try {
+  for (const test of tests.filter((name) => freshTests.has(name))) await compareFresh(test);
+  const steadyTests = tests.filter((name) => !freshTests.has(name));
+  if (steadyTests.length) await compareSteady(steadyTests);
+  console.log(renderReport(JSON.parse(fs.readFileSync(resultFile(), 'utf8'))));
+} catch (error) {
+  refuse(error.message);
+}
+
+function refuse(message) {
+  console.error(`bench: ${message}`);
+  process.exit(1);
+}
+
+function readOptions() {
+  const text = { type: 'string' };
+  const { values } = parseArgs({ options: { only: text, tests: text, rounds: text, secs: text } });
+  const options = {
+    tests: values.tests.split(','),
+    chosen: contenders.filter(({ name }) => values.only.split(',').includes(name)),
+    rounds: Number(values.rounds),
+    secs: Number(values.secs),
+  };
+  const unknown = options.tests.filter((test) => !testNames.includes(test));
+  if (unknown.length) refuse(`unknown test ${unknown.join(', ')}; there are ${testNames.join(', ')}`);
+  // squid's hosts file has 1,000 names and every round of `first` needs 30 new ones.
+  if (!(options.rounds >= 1 && options.rounds <= 30)) refuse('--rounds is 1 to 30');
+  if (!(options.secs > 0 && options.secs <= 60)) refuse('--secs is more than 0 and at most 60');
+  return options;
+}
+
+/** One contender at a time, each just started: for what memory costs. */
+async function compareFresh(test) {
+  for (const contender of chosen.filter((one) => takesPart(one, test))) {
+    restart(contender);
+    await sleep(1000);
+    await record(contender, test, 0);
+    stop(contender);
+  }
+}
+
+/** All of them up, warmed, and measured in turn. */
+async function compareSteady(steadyTests) {
+  const present = chosen.filter((contender) => steadyTests.some((test) => takesPart(contender, test)));
+  for (const contender of present) restart(contender);
+  for (const contender of present) {
+    if (contender.name === 'sallyport') await assertControlsLive(contender);
+    if (takesPart(contender, 'warm')) await record(contender, 'warm', 0);
+  }
+  for (const test of steadyTests) {
+    for (let round = 0; round < rounds; round++) {
+      for (let i = 0; i < present.length; i++) {
+        const contender = present[(i + round) % present.length];
+        if (takesPart(contender, test)) await record(contender, test, round);
+      }
+    }
+  }
+  for (const contender of present) stop(contender);
+}
+
+async function record(contender, test, round) {
+  const options = { secs, round, calmMs: rounds > 1 ? 15_000 : 3000 };
+  raw[test] ??= {};
+  raw[test][contender.name] ??= [];
+  const kept = raw[test][contender.name];
+  let result = await measure(contender, test, options);
+  if (!notRepeated.has(test) && (result.error || result.other_cpu_share > noisyShare)) {
+    const again = await measure(contender, test, options);
+    if (result.error) kept.push(result); // a failure stays on record, whatever the second try says
+    if (result.error || (!again.error && again.other_cpu_share < result.other_cpu_share)) result = again;
+  }
+  kept.push(result);
+  console.error(`${test} ${round + 1}/${oneRound.has(test) ? 1 : rounds} ${contender.name} ${result.error ?? 'done'}`);
+  save();
+}
+
+function resultFile() {
+  const directory = path.join(import.meta.dirname, 'results');
+  fs.mkdirSync(directory, { recursive: true });
+  return path.join(directory, 'latest.json');
+}
+
+function save() {
+  const median = {};
+  for (const [test, byName] of Object.entries(raw)) {
+    median[test] = {};
+    for (const [name, results] of Object.entries(byName)) median[test][name] = medianOf(results);
+  }
+  const report = { when: new Date().toISOString(), machine, versions, rounds, secs, median, raw };
+  fs.writeFileSync(resultFile(), `${JSON.stringify(report, null, 1)}\n`);
+}
+
+/** Figure by figure over the runs that worked; when none did, the first failure. */
+function medianOf(results) {
+  const good = results.filter((result) => !result.error);
+  if (!good.length) return results[0];
+  const median = { runs: good.length, failed: results.length - good.length };
+  for (const [name, value] of Object.entries(good[0])) {
+    if (typeof value !== 'number') continue;
+    const sorted = good.map((result) => result[name]).sort((a, b) => a - b);
+    median[name] = sorted[sorted.length >> 1];
+  }
+  return median;
+}

@@ -1,0 +1,87 @@
+// Makes one measurement of one contender and returns plain figures, or { error } when the contender did not do the
+// whole work correctly: a proxy that drops requests or does not inject must not look fast.
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { injectedKey, pidOf, work } from './contenders.mjs';
+import { cloneRepository, pushRepository } from './measure-git.mjs';
+import { measureHttp2 } from './measure-http2.mjs';
+import { cpuSecondsOf, isRunning, ownCpuSeconds, waitForCalm, watchOthers } from './processes.mjs';
+
+const gibibyte = 1024 ** 3;
+const namesPerRound = 30;
+const heldTunnels = 1000;
+const events = 200;
+
+/** Tests that mean something only for a process that has done nothing yet. */
+export const freshTests = new Set(['hold', 'gib-down', 'gib-up']);
+
+const api = { target: 'api.test:9443' };
+const sink = { target: 'sink.test:9444' };
+
+/** Test -> mode of mb and its arguments. */
+const generatorTests = {
+  warm: () => ['small', { ...api, conns: 32, secs: 2 }],
+  small1: ({ secs }) => ['small', { ...api, conns: 1, secs }],
+  small16: ({ secs }) => ['small', { ...api, conns: 16, secs }],
+  small64: ({ secs }) => ['small', { ...api, conns: 64, secs }],
+  conn: ({ secs }) => ['conn', { ...api, conns: 8, secs }],
+  resume: ({ secs }) => ['conn', { ...api, conns: 8, secs, resume: 1 }],
+  first: ({ round }) => ['first', { n: namesPerRound, from: round * namesPerRound }],
+  down: () => ['down', { ...api, path: '/big.bin', reps: 3 }],
+  up: () => ['up', { ...sink, path: '/up', reps: 3 }],
+  'gib-down': () => ['down', { ...api, path: '/gib.bin', bytes: gibibyte, reps: 1 }],
+  'gib-up': () => ['up', { ...sink, path: '/up', bytes: gibibyte, reps: 1 }],
+  sse: () => ['sse', { ...sink, n: events, gap: 10 }],
+  hold: () => ['hold', { ...api, conns: heldTunnels }],
+};
+const otherTests = { h2: measureHttp2, clone: cloneRepository, push: pushRepository };
+
+export const testNames = [...Object.keys(generatorTests), ...Object.keys(otherTests)];
+
+/** `options`: secs, round (names of earlier rounds are no longer new), calmMs (how long to wait for a quiet machine). */
+export async function measure(contender, test, options) {
+  await waitForCalm(options.calmMs);
+  const pid = pidOf(contender.name);
+  const others = watchOthers(
+    () =>
+      ownCpuSeconds() +
+      ['upstream', 'sink', 'fcgi', contender.name].reduce((sum, n) => sum + cpuSecondsOf(pidOf(n)), 0),
+  );
+  let result;
+  if (generatorTests[test]) {
+    result = generate(contender, pid, ...generatorTests[test](options));
+  } else {
+    result = await otherTests[test](contender, pid, options).catch((error) => ({ error: String(error) }));
+  }
+  let fault = result.error ?? faultOf(test, result);
+  if (fault && pid && !isRunning(pid))
+    fault = `${contender.name} ended: see ${path.join(work, `${contender.name}.log`)}`;
+  return { ...result, ...(fault ? { error: fault } : {}), ...others() };
+}
+
+function generate(contender, pid, mode, settings) {
+  const address = contender.proxy
+    ? `proxy=${contender.proxy}`
+    : `direct=${settings.target.startsWith('sink') ? contender.direct.sink : contender.direct.api}`;
+  const argv = [mode, address, `ca=${path.join(work, 'all-ca.pem')}`, `pid=${pid}`];
+  for (const [name, value] of Object.entries(settings)) argv.push(`${name}=${value}`);
+  if (contender.injects && ['small', 'conn', 'down', 'up'].includes(mode)) argv.push(`expect=${injectedKey}`);
+  const run = spawnSync(path.join(work, 'mb'), argv, { encoding: 'utf8', timeout: 120_000 });
+  try {
+    return JSON.parse(run.stdout);
+  } catch {
+    return { error: run.error?.code ?? (run.stdout || run.stderr || 'the load generator printed nothing') };
+  }
+}
+
+function faultOf(test, result) {
+  if (result.why) return result.why;
+  if (result.bad > 0) return `${result.bad} requests failed`;
+  // A handful of errors among many thousands is a scheduling accident; more is a contender that does not cope.
+  if (test !== 'hold' && result.errors > result.n / 1000) return `${result.errors} errors: ${result.last_error}`;
+  if (test === 'hold' && (result.opened < heldTunnels || result.dropped > heldTunnels / 100)) {
+    return `${result.opened} of ${heldTunnels} tunnels opened, ${result.dropped} dropped`;
+  }
+  if (test === 'sse' && result.events < events) return `${result.events} of ${events} events arrived`;
+  return null;
+}

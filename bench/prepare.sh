@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# prepare.sh TESTS CONTENDERS: builds the load generator and the goproxy peer, makes certificates and data in work/.
+# Keeps what is already there. The certificates are for this benchmark only and end after 30 days.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+source ./common.sh
+tests=,$1, contenders=" $2 "
+
+[[ $work/mb -nt mb.c ]] || cc -O2 -o "$work/mb" mb.c -lssl -lcrypto -lpthread
+
+if [[ $contenders == *" goproxy "* && ! $work/goproxy -nt peers/goproxy/main.go ]]; then
+  echo "building the goproxy peer" >&2
+  GOPATH=/usr/share/gocode GO111MODULE=off GOCACHE=$work/go-cache go build -o "$work/goproxy" ./peers/goproxy
+fi
+
+if [[ $contenders == *" sallyport "* && -z ${SALLYPORT_MAIN:-} ]]; then
+  # The bootstrap script installs and builds whatever is missing or out of date.
+  [[ ! -x $root/sallyport ]] || "$root/sallyport" --help >/dev/null
+fi
+[[ $contenders != *" sallyport "* || -f $sallyport_main ]] ||
+  fail "$sallyport_main is missing: run npm ci && npm run build, or leave sallyport out with --only"
+
+cd "$work"
+umask 077
+if ! openssl x509 -in up.pem -noout -checkend 86400 >/dev/null 2>&1; then
+  openssl ecparam -name prime256v1 -genkey -noout -out upca.key
+  openssl req -x509 -new -key upca.key -days 30 -subj '/CN=bench upstream CA' -out upca.pem
+  openssl ecparam -name prime256v1 -genkey -noout -out up.key
+  openssl req -new -key up.key -subj '/CN=api.test' -out up.csr
+  echo 'subjectAltName=DNS:api.test,DNS:sink.test,DNS:git.test,DNS:*.w.test' >up.ext
+  openssl x509 -req -in up.csr -CA upca.pem -CAkey upca.key -CAcreateserial -days 30 -extfile up.ext -out up.pem 2>/dev/null
+  cat upca.pem >>up.pem
+  # RSA, because it is what squid, mitmproxy and goproxy use by default.
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout mitm.key -days 30 -subj '/CN=bench interception CA/O=bench' \
+    -addext keyUsage=critical,keyCertSign,cRLSign -out mitm.pem 2>/dev/null
+  cat mitm.key mitm.pem >mitm-bundle.pem
+fi
+cat upca.pem mitm.pem >all-ca.pem
+
+if [[ ! -f www/small.json ]]; then
+  mkdir -p www
+  head -c 268435456 /dev/urandom >www/big.bin
+  truncate -s 1G www/gib.bin # sparse: TLS makes every byte cost the same
+  node -e 'console.log(JSON.stringify({ data: "x".repeat(1012) }))' >www/small.json
+fi
+
+if [[ $tests == *,clone,* || $tests == *,push,* ]] && [[ ! -d git/r.git ]]; then
+  echo "making a 200 MiB git repository" >&2
+  rm -rf git seed
+  git init -q seed
+  (
+    cd seed
+    git config user.email bench@example.com && git config user.name bench
+    git config core.compression 0 && git config gc.auto 0
+    for commit in 1 2 3 4; do
+      for i in $(seq 50); do head -c 1048576 /dev/urandom >"f$commit-$i"; done
+      git add -A && git commit -qm "$commit"
+    done
+    git repack -adq
+  )
+  mkdir git
+  git clone -q --bare seed git/r.git
+  git -C git/r.git config http.receivepack true
+  git -C git/r.git config core.compression 0
+fi

@@ -1,0 +1,104 @@
+# Sourced by ./sallyport and scripts/test: Node is new enough, dependencies are installed, dist/ is built.
+# Expects $root. Speaks on standard error only; says nothing when there is nothing to do.
+# shellcheck shell=bash
+
+state="$root/.sallyport-build"
+
+say() {
+  if [ -t 2 ]; then printf 'sallyport: %s\n' "$*" >&2; fi
+}
+
+fail() {
+  printf 'sallyport: %s\n' "$*" >&2
+  exit 1
+}
+
+require_node() {
+  command -v node >/dev/null || fail 'Node.js is not installed. Install Node 20.19 or later, then run this again.'
+  node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
+    fail "Node $(node --version) is too old. Install Node 20.19 or later, then run this again."
+}
+
+lockfile_digest() {
+  # The digest also names the Node in use: a native dependency belongs to one.
+  node -e '
+    const { createHash } = require("node:crypto");
+    const lock = require("node:fs").readFileSync(process.argv[1]);
+    console.log(createHash("sha256").update(lock).digest("hex") + " " + process.versions.modules + " " + process.arch);
+  ' "$root/package-lock.json"
+}
+
+dependencies_ready() {
+  # npm writes this file last, so an install that was cut off has none.
+  local record="$root/node_modules/.package-lock.json"
+  [ -f "$record" ] || return 1
+  if [ -f "$state/installed" ]; then
+    [ "$(cat "$state/installed")" = "$(lockfile_digest)" ]
+  else
+    # Installed by hand with npm.
+    [ ! "$record" -ot "$root/package-lock.json" ]
+  fi
+}
+
+build_ready() {
+  # Directories count too: a removed file changes its directory.
+  [ -f "$root/dist/main.js" ] && [ -f "$state/built" ] &&
+    [ -z "$(find "$root/src" "$root/package.json" "$root/tsconfig.json" "$root/tsconfig.build.json" -newer "$state/built" -print -quit)" ]
+}
+
+# Runs a command whose words matter only when it fails.
+quietly() {
+  local log="$state/$1.log"
+  shift
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    cat "$log" >&2
+    return 1
+  fi
+}
+
+install_dependencies() {
+  dependencies_ready && return
+  command -v npm >/dev/null || fail 'npm is not installed. It comes with Node.js.'
+  say 'installing dependencies …'
+  rm -f "$state/installed"
+  # npm ci refuses a lock file that lacks the optional binaries of other platforms (npm/cli issue 4828). A plain install
+  # takes the same versions from it, adds what this platform needs, and with --no-save leaves the file as it is.
+  (cd "$root" && npm ci --no-audit --no-fund >"$state/ci.log" 2>&1 </dev/null) ||
+    (cd "$root" && quietly install npm install --no-save --no-audit --no-fund) ||
+    fail 'the dependencies could not be installed (see above).'
+  lockfile_digest >"$state/installed"
+}
+
+build() {
+  build_ready && return
+  say 'building …'
+  # Dated before the compiler reads: what is edited meanwhile is newer and is built next time.
+  touch "$state/building"
+  rm -rf "$state/dist"
+  (cd "$root" && quietly build node node_modules/typescript/bin/tsc -p tsconfig.build.json --outDir "$state/dist") ||
+    fail 'the build failed (see above).'
+  rm -rf "$state/dist.old"
+  # Swapped as a whole, so that nobody ever starts half a build.
+  if [ -e "$root/dist" ]; then mv "$root/dist" "$state/dist.old"; fi
+  mv "$state/dist" "$root/dist"
+  mv "$state/building" "$state/built"
+  rm -rf "$state/dist.old"
+}
+
+prepare_all() {
+  install_dependencies
+  build
+}
+
+# One at a time: several first starts at once must not install over each other. The lock ends with this process.
+under_lock() {
+  mkdir -p "$state" || fail "cannot write to $root: run this once as its owner."
+  if command -v flock >/dev/null; then
+    (
+      flock 9
+      "$@"
+    ) 9>"$state/lock"
+  else
+    "$@"
+  fi
+}

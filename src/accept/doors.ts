@@ -1,0 +1,104 @@
+// All open doors and the connections that came through them: so that they can be counted, drained, and cut at once
+// when their sandbox is gone. A private socket belongs to one sandbox and disappears with it.
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import type { Server } from 'node:net';
+import { listenOnUnixSocket } from '../kit/unix-listen.ts';
+import { type DoorPorts, type OpenConnection, openProxyDoor } from './proxy-door.ts';
+
+/** The directory is private; whoever is given the socket itself (by a bind mount) may have any uid. */
+const privateSocketMode = 0o666;
+
+export interface DoorsOptions {
+  readonly ports: Omit<DoorPorts, 'opened' | 'closed'>;
+  /** Connections allowed at once from one address or private socket. */
+  readonly maxConnections: () => number;
+}
+
+export class Doors {
+  readonly #options: DoorsOptions;
+  readonly #connections = new Set<OpenConnection>();
+  readonly #perCaller = new Map<string, number>();
+  readonly #tcp: Server[] = [];
+  readonly #private = new Map<string, { readonly server: Server; readonly path: string }>();
+
+  constructor(options: DoorsOptions) {
+    this.#options = options;
+  }
+
+  get openConnections(): number {
+    return this.#connections.size;
+  }
+
+  /** Returns the address it really listens on, e.g. `127.0.0.1:8080`. */
+  async openTcp(host: string, port: number): Promise<string> {
+    const server = this.#door(`proxy ${host}:${port}`, null);
+    server.listen(port, host);
+    await once(server, 'listening');
+    this.#tcp.push(server);
+    const bound = server.address();
+    if (bound === null || typeof bound === 'string') return `${host}:${port}`;
+    return bound.family === 'IPv6' ? `[${bound.address}]:${bound.port}` : `${bound.address}:${bound.port}`;
+  }
+
+  async openPrivate(sandboxId: string, path: string): Promise<void> {
+    const server = this.#door('private socket', sandboxId);
+    await listenOnUnixSocket(server, path, { occupant: 'a door of this sandbox', mode: privateSocketMode });
+    this.#private.set(sandboxId, { server, path });
+  }
+
+  /** The sandbox is gone: its socket and every connection it has, at once. */
+  cut(sandboxId: string): void {
+    const door = this.#private.get(sandboxId);
+    if (door !== undefined) {
+      this.#private.delete(sandboxId);
+      door.server.close();
+      rmSync(door.path, { force: true });
+    }
+    for (const connection of this.#connections) if (connection.sandboxId === sandboxId) connection.destroy();
+  }
+
+  /** Takes nothing new, lets what is under way end, and after `graceMs` ends the rest. */
+  async drain(graceMs: number): Promise<void> {
+    for (const server of this.#tcp) server.close();
+    for (const { server } of this.#private.values()) server.close();
+    for (const connection of this.#connections) connection.close();
+    const deadline = performance.now() + graceMs;
+    while (this.#connections.size > 0 && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  #door(name: string, socketOf: string | null): Server {
+    return openProxyDoor(
+      { name, socketOf },
+      {
+        ...this.#options.ports,
+        opened: (connection) => this.#opened(connection),
+        closed: (connection) => this.#closed(connection),
+      },
+    );
+  }
+
+  #opened(connection: OpenConnection): boolean {
+    const caller = callerKey(connection);
+    const held = this.#perCaller.get(caller) ?? 0;
+    if (held >= this.#options.maxConnections()) return false;
+    this.#perCaller.set(caller, held + 1);
+    this.#connections.add(connection);
+    return true;
+  }
+
+  #closed(connection: OpenConnection): void {
+    if (!this.#connections.delete(connection)) return;
+    const caller = callerKey(connection);
+    const held = this.#perCaller.get(caller) ?? 1;
+    if (held <= 1) this.#perCaller.delete(caller);
+    else this.#perCaller.set(caller, held - 1);
+  }
+}
+
+function callerKey(connection: OpenConnection): string {
+  return connection.address ?? `socket ${connection.socketOf}`;
+}

@@ -1,0 +1,285 @@
+// One HTTP/1.1 request and its answer on a client connection. Bodies pass in wire form: checked, not copied. The
+// head of an answer waits for its first body bytes so that both leave in one write.
+import type { Socket } from 'node:net';
+import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../flow/exchange.ts';
+import { HeaderList } from '../flow/header-list.ts';
+import { BodyReader } from '../http1/body-reader.ts';
+import type { RequestHead } from '../http1/request-head.ts';
+import { encodeMessage, renderHead } from '../http1/write-head.ts';
+import { bodyTooLarge, unreadable } from './request-faults.ts';
+
+const noBody: Framing = { kind: 'none' };
+const maxHeldBytes = 256 * 1024;
+/** Below this, copying head and body into one buffer is cheaper than two writes. */
+const joinBytes = 16 * 1024;
+
+/** The connection an exchange happens on. */
+export interface ExchangeHost {
+  readonly socket: Socket;
+  /** 0: no limit. */
+  readonly maxBodyBytes: number;
+  readonly closing: boolean;
+  pause(): void;
+  resume(): void;
+  /** Bytes past the end of this request. */
+  keepWaiting(bytes: Buffer): void;
+  takeWaiting(): Buffer | null;
+  next(): void;
+  endLingering(): void;
+  release(): Buffer | null;
+}
+
+export class H1Exchange implements Exchange {
+  readonly form: BodyForm = 'wire';
+  readonly requestFraming: Framing;
+  bytesIn = 0;
+  bytesOut = 0;
+  answered = false;
+  onAbandoned: (() => void) | null = null;
+  onFinished: (() => void) | null = null;
+  readonly #connection: ExchangeHost;
+  readonly #keepAlive: boolean;
+  readonly #expectsContinue: boolean;
+  readonly #reader: BodyReader | null;
+  #requestDone: boolean;
+  #readable: boolean;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #to: BodyWriter | null = null;
+  #raw = false;
+  #writer: SocketWriter | null = null;
+  #finished = false;
+
+  constructor(connection: ExchangeHost, head: RequestHead | null, rest: Buffer | null) {
+    this.#connection = connection;
+    this.requestFraming = head?.framing ?? noBody;
+    this.#keepAlive = head?.keepAlive ?? false;
+    this.#expectsContinue = head?.expectsContinue ?? false;
+    this.#readable = head !== null;
+    this.#requestDone = this.requestFraming.kind === 'none';
+    this.#reader = this.#requestDone ? null : new BodyReader(this.requestFraming);
+    if (rest !== null) this.onBytes(rest);
+  }
+
+  /** An exchange for bytes that were no request: it can only be answered, and the connection ends with it. */
+  static forFault(connection: ExchangeHost): H1Exchange {
+    return new H1Exchange(connection, null, null);
+  }
+
+  sendBody(to: BodyWriter): void {
+    this.#to = to;
+    to.onDrain = () => this.#connection.resume();
+    if (this.#requestDone) {
+      to.end(null);
+      return;
+    }
+    if (this.#expectsContinue && this.#heldBytes === 0)
+      this.#connection.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    for (const chunk of held) this.#feed(chunk);
+    this.#connection.resume();
+  }
+
+  inform(status: number, headers: HeaderList): void {
+    this.#connection.socket.write(renderHead(`HTTP/1.1 ${status} `, headers.names, headers.values), 'latin1');
+  }
+
+  respond(head: ResponseHead): BodyWriter {
+    this.answered = true;
+    const { names, values } = head.headers;
+    const upgraded = head.status === 101;
+    if (head.framing.kind === 'chunked') head.headers.append('Transfer-Encoding', 'chunked');
+    const last = !this.#keepAlive || this.#connection.closing || (head.framing.kind === 'until-close' && !upgraded);
+    if (last && !upgraded) head.headers.append('Connection', 'close');
+    const text = renderHead(`HTTP/1.1 ${head.status} ${head.reason}`, names, values);
+    this.#writer = new SocketWriter(this, text, last);
+    return this.#writer;
+  }
+
+  goRaw(to: BodyWriter): BodyWriter {
+    this.#raw = true;
+    this.#to = to;
+    to.onDrain = () => this.#connection.resume();
+    const early = this.#connection.takeWaiting();
+    if (early !== null) this.onBytes(early);
+    this.#connection.resume();
+    return this.#writer ?? new SocketWriter(this, '', true);
+  }
+
+  answer(status: number, headers: HeaderList, body: Buffer): void {
+    if (this.answered || this.#finished) return;
+    this.answered = true;
+    this.#dropHeld();
+    const reusable = this.#readable && this.#requestDone && this.#keepAlive && !this.#connection.closing;
+    const all = HeaderList.from(headers.names.map((name, i) => [name, headers.values[i]!] as const));
+    all.append('Content-Length', String(body.length));
+    if (!reusable) all.append('Connection', 'close');
+    this.bytesOut += body.length;
+    this.#connection.socket.write(
+      encodeMessage(renderHead(`HTTP/1.1 ${status} ${reasonOf(status)}`, all.names, all.values), body),
+    );
+    this.finish(!reusable);
+  }
+
+  abort(): void {
+    this.#connection.socket.destroy();
+  }
+
+  /** CONNECT was granted: says so and hands the bare socket on, with whatever was read past the head. */
+  takeOver(): Buffer | null {
+    this.#finished = true;
+    this.answered = true;
+    const rest = this.#connection.release();
+    this.#connection.socket.write('HTTP/1.1 200 Connection established\r\n\r\n', 'latin1');
+    return rest;
+  }
+
+  onBytes(chunk: Buffer): void {
+    if (this.#raw) {
+      this.bytesIn += chunk.length;
+      if (!this.#to!.write(chunk)) this.#connection.pause();
+    } else if (this.#requestDone || this.#finished) {
+      this.#connection.keepWaiting(chunk);
+    } else if (this.#to === null) {
+      this.#held.push(chunk);
+      this.#heldBytes += chunk.length;
+      if (this.#heldBytes > maxHeldBytes) this.#connection.pause();
+    } else {
+      this.#feed(chunk);
+    }
+  }
+
+  #feed(chunk: Buffer): void {
+    let end: number;
+    try {
+      end = this.#requestDone ? 0 : this.#reader!.feedWire(chunk, 0);
+    } catch (error) {
+      this.#breakOff(unreadable(error));
+      return;
+    }
+    const part = end < 0 || end === chunk.length ? chunk : chunk.subarray(0, end);
+    this.bytesIn += part.length;
+    const max = this.#connection.maxBodyBytes;
+    if (max > 0 && this.bytesIn > max && this.requestFraming.kind === 'chunked') {
+      this.#breakOff(bodyTooLarge(max));
+      return;
+    }
+    const more = part.length === 0 || this.#to!.write(part);
+    if (end >= 0) {
+      if (end < chunk.length) this.#connection.keepWaiting(chunk.subarray(end));
+      if (!this.#requestDone) {
+        this.#requestDone = true;
+        this.#to!.end(null);
+      }
+    } else if (!more) this.#connection.pause();
+  }
+
+  /** The request turned out to be malformed half-way: nothing more of it is read, the upstream must not see an end. */
+  #breakOff(reason: Error): void {
+    this.#readable = false;
+    this.#requestDone = true;
+    this.#to!.fail(reason);
+  }
+
+  /** Bytes of a body nobody will read. What is already here may complete the request, and the connection lives on. */
+  #dropHeld(): void {
+    if (this.#requestDone || this.#to !== null) return;
+    try {
+      for (const chunk of this.#held) {
+        const end = this.#requestDone ? 0 : this.#reader!.feedWire(chunk, 0);
+        if (end < 0) continue;
+        this.#requestDone = true;
+        if (end < chunk.length) this.#connection.keepWaiting(chunk.subarray(end));
+      }
+    } catch {
+      this.#readable = false;
+    }
+    this.#held = [];
+  }
+
+  onSocketDrain(): void {
+    this.#writer?.onDrain?.();
+  }
+
+  onSocketClosed(): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    if (this.#raw) this.#to?.end(null);
+    this.onAbandoned?.();
+    this.onFinished?.();
+  }
+
+  get socket(): Socket {
+    return this.#connection.socket;
+  }
+
+  /** The answer is complete. `last`: nothing more can be served on this connection. */
+  finish(last: boolean): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    const complete = this.#requestDone && this.#readable;
+    if (last || !complete) this.#connection.endLingering();
+    else this.#connection.next();
+    this.onFinished?.();
+  }
+}
+
+/** Writes an answer to the client's socket, its head together with the first bytes of its body. */
+class SocketWriter implements BodyWriter {
+  onDrain: (() => void) | null = null;
+  readonly #exchange: H1Exchange;
+  readonly #last: boolean;
+  #head: string;
+
+  constructor(exchange: H1Exchange, head: string, last: boolean) {
+    this.#exchange = exchange;
+    this.#head = head;
+    this.#last = last;
+  }
+
+  write(chunk: Buffer): boolean {
+    const { socket } = this.#exchange;
+    this.#exchange.bytesOut += chunk.length;
+    if (this.#head === '') return socket.write(chunk);
+    const head = this.#head;
+    this.#head = '';
+    if (chunk.length <= joinBytes) return socket.write(encodeMessage(head, chunk));
+    socket.cork();
+    socket.write(head, 'latin1');
+    const more = socket.write(chunk);
+    socket.uncork();
+    return more;
+  }
+
+  flush(): void {
+    if (this.#head === '') return;
+    this.#exchange.socket.write(this.#head, 'latin1');
+    this.#head = '';
+  }
+
+  end(): void {
+    this.flush();
+    this.#exchange.finish(this.#last);
+  }
+
+  fail(): void {
+    this.#exchange.abort();
+  }
+}
+
+const reasons: Record<number, string> = {
+  400: 'Bad Request',
+  403: 'Forbidden',
+  407: 'Proxy Authentication Required',
+  413: 'Content Too Large',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  504: 'Gateway Timeout',
+};
+
+function reasonOf(status: number): string {
+  return reasons[status] ?? '';
+}

@@ -1,0 +1,146 @@
+// One HTTP/2 request stream and its answer. node:http2 does the framing; bodies pass as payload, trailers as fields,
+// so that gRPC arrives whole. Never answers twice and never lets a half answer look complete.
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../flow/exchange.ts';
+import { HeaderList } from '../flow/header-list.ts';
+import { Refusal } from '../flow/refusal.ts';
+import { mayTrail } from '../http1/trailer-fields.ts';
+import { fieldsOfHttp2, toHttp2 } from '../kit/http2-fields.ts';
+
+export class H2Exchange implements Exchange {
+  readonly form: BodyForm = 'payload';
+  readonly requestFraming: Framing;
+  bytesIn = 0;
+  bytesOut = 0;
+  answered = false;
+  onAbandoned: (() => void) | null = null;
+  onFinished: (() => void) | null = null;
+  readonly #stream: ServerHttp2Stream;
+  readonly #expectsContinue: boolean;
+  #requestTrailers: HeaderList | null = null;
+  #writer: StreamWriter | null = null;
+  #complete = false;
+
+  constructor(stream: ServerHttp2Stream, requestFraming: Framing, expectsContinue: boolean) {
+    this.#stream = stream;
+    this.#expectsContinue = expectsContinue;
+    this.requestFraming = requestFraming;
+    stream.on('trailers', (trailers: IncomingHttpHeaders) => {
+      this.#requestTrailers = listOf(trailers);
+    });
+    stream.on('drain', () => this.#writer?.onDrain?.());
+    stream.on('error', () => {});
+    stream.on('close', () => {
+      if (!this.#complete) this.onAbandoned?.();
+      this.onFinished?.();
+    });
+  }
+
+  sendBody(to: BodyWriter): void {
+    const stream = this.#stream;
+    if (this.#expectsContinue && !stream.destroyed) stream.additionalHeaders({ ':status': 100 });
+    to.onDrain = () => stream.resume();
+    stream.on('data', (chunk: Buffer) => {
+      this.bytesIn += chunk.length;
+      if (!to.write(chunk)) stream.pause();
+    });
+    stream.on('end', () => {
+      if (stream.aborted) return;
+      const late = this.#requestTrailers?.keys.find((key) => !mayTrail(key));
+      // Guards: a credential field behind the body would get past everything that judged the head.
+      if (late === undefined) to.end(this.#requestTrailers);
+      else to.fail(new Refusal('malformed.framing', `the field ${late} may not come after the body`));
+    });
+  }
+
+  inform(status: number, headers: HeaderList): void {
+    if (!this.#stream.destroyed) this.#stream.additionalHeaders({ ':status': status, ...toHttp2(headers) });
+  }
+
+  respond(head: ResponseHead): BodyWriter {
+    this.answered = true;
+    const empty = head.framing.kind === 'none';
+    this.#writer = new StreamWriter(this.#stream, () => {
+      this.#complete = true;
+    });
+    if (this.#stream.destroyed || this.#stream.headersSent) return this.#writer;
+    this.#complete = empty;
+    this.#stream.respond(
+      { ':status': head.status, ...toHttp2(head.headers) },
+      { endStream: empty, waitForTrailers: !empty },
+    );
+    return this.#writer.counting((bytes) => {
+      this.bytesOut += bytes;
+    });
+  }
+
+  goRaw(_to: BodyWriter): BodyWriter {
+    throw new Error('an HTTP/2 stream cannot be upgraded');
+  }
+
+  answer(status: number, headers: HeaderList, body: Buffer): void {
+    if (this.answered || this.#stream.destroyed) return;
+    this.answered = true;
+    this.#complete = true;
+    this.bytesOut += body.length;
+    this.#stream.respond({ ':status': status, ...toHttp2(headers), 'content-length': body.length });
+    this.#stream.end(body);
+    // RFC 9113 8.1: the answer is whole; tell the client to stop sending a body that nobody will read.
+    if (this.requestFraming.kind !== 'none')
+      this.#stream.once('finish', () => this.#stream.close(constants.NGHTTP2_NO_ERROR));
+  }
+
+  abort(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+}
+
+class StreamWriter implements BodyWriter {
+  onDrain: (() => void) | null = null;
+  readonly #stream: ServerHttp2Stream;
+  readonly #onComplete: () => void;
+  #count: (bytes: number) => void = () => {};
+  #trailers: HeaderList | null = null;
+
+  constructor(stream: ServerHttp2Stream, onComplete: () => void) {
+    this.#stream = stream;
+    this.#onComplete = onComplete;
+    stream.once('wantTrailers', () => {
+      if (!stream.destroyed) stream.sendTrailers(this.#trailers === null ? {} : toHttp2(this.#trailers));
+    });
+  }
+
+  counting(count: (bytes: number) => void): this {
+    this.#count = count;
+    return this;
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#stream.destroyed) return true;
+    this.#count(chunk.length);
+    return this.#stream.write(chunk);
+  }
+
+  flush(): void {}
+
+  end(trailers: HeaderList | null): void {
+    this.#trailers = trailers;
+    this.#onComplete();
+    if (!this.#stream.destroyed && !this.#stream.writableEnded) this.#stream.end();
+  }
+
+  fail(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+}
+
+export function headerListFromRaw(raw: readonly string[]): HeaderList {
+  const list = new HeaderList();
+  for (let i = 0; i + 1 < raw.length; i += 2) if (!raw[i]!.startsWith(':')) list.append(raw[i]!, raw[i + 1]!);
+  return list;
+}
+
+function listOf(headers: IncomingHttpHeaders): HeaderList {
+  const { names, keys, values } = fieldsOfHttp2(headers);
+  return new HeaderList(names, keys, values);
+}

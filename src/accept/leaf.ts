@@ -1,0 +1,92 @@
+// Server certificates for the names that sandboxes ask for, kept as ready TLS contexts: the two cost about two
+// milliseconds together. One leaf key per process, never written anywhere. Must never mint for
+// anything but a plain host name: no wildcard, no address, no byte that a reader could take for a separator.
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
+import tls from 'node:tls';
+import { LRUCache } from 'lru-cache';
+import type { Ca } from './ca.ts';
+import { issueLeafCertificate, type Subject, subjectOf, toPem } from './certificate.ts';
+
+const hourMs = 3_600_000;
+/** Clocks in sandboxes and virtual machines run behind. */
+const backdateMs = hourMs;
+const lifetimeMs = 7 * 24 * hourMs;
+/** A context is replaced this long before its certificate ends, so that no connection begins with a stale one. */
+const renewalMs = 24 * hourMs;
+const maxContexts = 1000;
+const maxHostLength = 253;
+
+interface Minted {
+  readonly context: tls.SecureContext;
+  readonly renewAt: number;
+}
+
+export class LeafMinter {
+  /**
+   * The server that uses these contexts needs the same keys in its own options: OpenSSL opens a ticket with the keys
+   * of the context it began with, before the name is known.
+   */
+  readonly ticketKeys: Buffer = randomBytes(48);
+  readonly #ca: Ca;
+  readonly #now: () => number;
+  readonly #subject: Subject;
+  readonly #keyPem: string;
+  readonly #contexts = new LRUCache<string, Minted>({ max: maxContexts });
+
+  constructor(ca: Ca, now: () => number = Date.now) {
+    this.#ca = ca;
+    this.#now = now;
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    this.#subject = subjectOf(publicKey);
+    this.#keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  }
+
+  /** The TLS context that presents a certificate for this canonical host. */
+  contextFor(host: string): tls.SecureContext {
+    const kept = this.#contexts.get(host);
+    const now = this.#now();
+    if (kept !== undefined && now < kept.renewAt) return kept.context;
+    const until = this.#endOfLife(now);
+    const context = tls.createSecureContext({
+      cert: this.#mint(host, now, until),
+      key: this.#keyPem,
+      minVersion: 'TLSv1.2',
+      ticketKeys: this.ticketKeys,
+      // A server context verifies no one; without this every one of them would hold the public roots.
+      ca: [],
+    });
+    this.#contexts.set(host, { context, renewAt: Math.max(now, until - renewalMs) });
+    return context;
+  }
+
+  /** A fresh certificate for the host, as PEM. */
+  mintLeaf(host: string): string {
+    const now = this.#now();
+    return this.#mint(host, now, this.#endOfLife(now));
+  }
+
+  get size(): number {
+    return this.#contexts.size;
+  }
+
+  #endOfLife(now: number): number {
+    // A leaf that outlives its CA is refused by some clients even while both are valid.
+    return Math.min(now + lifetimeMs - backdateMs, this.#ca.notAfter.getTime());
+  }
+
+  #mint(host: string, now: number, until: number): string {
+    if (!isPlainHost(host)) throw new Error(`no certificate is made for ${JSON.stringify(host)}: not a host name`);
+    if (until <= now) {
+      throw new Error(`the CA certificate ${this.#ca.certificatePath} has expired: restart the gateway to see the fix`);
+    }
+    const from = Math.max(now - backdateMs, this.#ca.notBefore.getTime());
+    return toPem(issueLeafCertificate(host, this.#subject, this.#ca.issuer, new Date(from), new Date(until)));
+  }
+}
+
+/** Lower-case labels of letters, digits, `-` and `_`; callers hand in canonical hosts, this is the second lock. */
+function isPlainHost(host: string): boolean {
+  if (host.length === 0 || host.length > maxHostLength || isIP(host) !== 0) return false;
+  return /^[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_](?:[a-z0-9_-]{0,62}))*$/.test(host);
+}

@@ -1,0 +1,21 @@
+// What can be wrong with a request before it is a request, as refusals in words.
+import { Refusal } from '../flow/refusal.ts';
+import { Http1Error } from '../http1/http1-error.ts';
+
+export function bodyTooLarge(maxBodyBytes: number): Refusal {
+  return new Refusal('limit.body-size', `the request body is larger than ${maxBodyBytes} bytes`, {
+    rule: 'limits.request_body_bytes',
+    hint: 'Send less, or ask the operator to raise limits.request_body_bytes.',
+  });
+}
+
+export function unreadable(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof Http1Error) {
+    return new Refusal(error.code, error.message, {
+      rule: 'built-in: strict HTTP/1.1',
+      hint: 'Send one well-formed HTTP/1.1 request.',
+    });
+  }
+  return new Refusal('internal.error', 'the request could not be read', { cause: error });
+}

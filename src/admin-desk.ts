@@ -1,0 +1,161 @@
+// What the admin API can do, put together from the rooms: registrations, credentials, checks, health, the journal. It
+// decides nothing itself; `check` runs the very code that the path runs.
+import { z } from 'zod';
+import { canonicalise } from './accept/accept-stage.ts';
+import type { Doors } from './accept/doors.ts';
+import { AdminError } from './admin/admin-error.ts';
+import type { AdminPorts, CheckResult, HealthReport } from './admin/admin-ports.ts';
+import { readJournal } from './audit/read-journal.ts';
+import { decide } from './authorize/decide.ts';
+import type { Arrived, Authorized, Injected } from './flow/flow.ts';
+import { HeaderList } from './flow/header-list.ts';
+import { Refusal } from './flow/refusal.ts';
+import type { Sandbox } from './flow/sandbox.ts';
+import type { Stage } from './flow/stage.ts';
+import { Trail } from './flow/trail.ts';
+import type { SandboxRegistry } from './identify/registry.ts';
+import { toPublic } from './identify/sandbox-record.ts';
+import { SecretRejected, type SecretStore } from './inject/secret-store.ts';
+import type { CompiledPolicy } from './policy/compiled.ts';
+
+export interface DeskParts {
+  readonly registry: SandboxRegistry;
+  readonly secrets: SecretStore;
+  readonly inject: Stage<Authorized, Injected>;
+  readonly doors: Doors;
+  readonly policy: () => CompiledPolicy;
+  readonly proxyUrl: () => string | null;
+  readonly health: () => HealthReport;
+  readonly metrics: () => Promise<string>;
+  readonly journalDirectory: string;
+}
+
+const checkInput = z.strictObject({
+  sandbox: z.string().max(256).optional(),
+  method: z.string().min(1).max(32),
+  url: z.string().min(1).max(65_536),
+  headers: z.record(z.string().max(256), z.string().max(16_384)).optional(),
+  body: z.string().optional(),
+});
+
+/** Stands in when `check` names no sandbox: it may use every credential and no repository. */
+const anySandbox: Sandbox = {
+  id: '(any sandbox)',
+  containerIp: null,
+  containerId: null,
+  repos: [],
+  authMode: 'bot',
+  allowedBranches: [],
+  credentials: null,
+  proof: [],
+  createdAt: '',
+};
+
+export function createAdminDesk(parts: DeskParts): AdminPorts {
+  const { registry, secrets, doors } = parts;
+  return {
+    async register(input) {
+      const { record, secret } = await registry.register(input);
+      if (record.socketPath !== null) {
+        try {
+          await doors.openPrivate(record.id, record.socketPath);
+        } catch (error) {
+          await registry.remove(record.id);
+          throw new AdminError(500, 'door.socket', `the private socket could not be opened: ${messageOf(error)}`);
+        }
+      }
+      const proxyUrl = parts.proxyUrl();
+      return {
+        record: toPublic(record),
+        proof: {
+          ...(secret !== null && { secret }),
+          ...(record.socketPath !== null && { socket: record.socketPath }),
+          ...(proxyUrl !== null && { proxy_url: proxyUrl }),
+        },
+      };
+    },
+    list: () => registry.list().map((record) => toPublic(record)),
+    find: (idOrIp) => {
+      const record = registry.find(idOrIp);
+      return record === null ? null : toPublic(record);
+    },
+    unregister: (idOrIp) => registry.remove(idOrIp),
+    renew: async (id) => toPublic(await registry.renew(id)),
+    setCredential: (name, value) => answering(() => secrets.set(name, value)),
+    removeCredential: (name) => answering(() => secrets.remove(name)),
+    listCredentials: () => secrets.list(),
+    check: (input) => check(parts, input),
+    health: parts.health,
+    metrics: parts.metrics,
+    audit: (filter) => readJournal(parts.journalDirectory, filter),
+  };
+}
+
+async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
+  const parsed = checkInput.safeParse(input);
+  if (!parsed.success) throw new AdminError(400, 'admin.bad-request', z.prettifyError(parsed.error));
+  const asked = parsed.data;
+  const sandbox = asked.sandbox === undefined ? anySandbox : parts.registry.find(asked.sandbox);
+  if (sandbox === null)
+    throw new AdminError(404, 'sandbox.not-found', `no live sandbox is registered as ${asked.sandbox}`);
+  try {
+    const flow = hypothetical(asked.method, asked.url, asked.headers ?? {});
+    const canonical = canonicalise(flow.request);
+    const permission = decide(parts.policy(), sandbox, canonical, flow.request.headers);
+    const { injected } = await parts.inject.run({ ...flow, canonical, sandbox, permission });
+    return {
+      allowed: true,
+      status: 200,
+      code: 'allowed',
+      rule: permission.rule,
+      reason: 'allowed',
+      hint: '',
+      credential: injected,
+    };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { status, code, rule, message, hint } = error;
+    return { allowed: false, status, code, rule, reason: message, hint, credential: null };
+  }
+}
+
+function hypothetical(method: string, url: string, fields: Record<string, string>): Arrived {
+  const headers = HeaderList.from(Object.entries(fields));
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
+  if (authority !== undefined && !headers.has('host')) headers.append('Host', authority);
+  const exchange = null as never; // nothing is forwarded or answered, so no stage that runs here touches it
+  return {
+    requestId: 'check',
+    arrivedAt: Date.now(),
+    caller: { door: 'check', address: null, socketOf: null, proxyAuthorization: null },
+    request: {
+      protocol: 'http/1.1',
+      scheme: 'https',
+      method,
+      target: url,
+      authority: null,
+      headers,
+      connect: null,
+      sni: null,
+      kind: 'http',
+      hiddenName: false,
+      fault: null,
+    },
+    exchange,
+    trail: new Trail(performance.now()),
+  };
+}
+
+function answering<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof SecretRejected)) throw error;
+    const status = error.reason === 'unknown' ? 404 : error.reason === 'has-source' ? 409 : 400;
+    throw new AdminError(status, `credential.${error.reason}`, error.message);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,83 @@
+// What the admin API needs of the rest of the gateway, handed in by `service.ts`: the stages stay strangers to it.
+// A port that refuses throws an `AdminError`; anything else it throws is our own fault and becomes a 500.
+
+/** A registration as the admin API shows it, in the contract's spelling. */
+export type PublicRecord = Readonly<Record<string, unknown>> & { readonly id: string };
+
+/** Handed out once, with the registration: what the sandbox needs to prove itself and to find the door. */
+export interface Grant {
+  readonly secret?: string;
+  /** Path of the Unix socket that belongs to this sandbox alone. */
+  readonly socket?: string;
+  /** The proxy door, e.g. `http://127.0.0.1:8080`; without the secret in it. */
+  readonly proxy_url?: string;
+}
+
+export interface Registered {
+  readonly record: PublicRecord;
+  readonly proof: Grant;
+}
+
+export interface CredentialStatus {
+  readonly name: string;
+  readonly source: string;
+  readonly set: boolean;
+  readonly since?: string | null;
+  readonly lastUsed?: string | null;
+  readonly error?: string | null;
+}
+
+export interface CheckResult {
+  readonly allowed: boolean;
+  readonly status: number;
+  readonly code: string;
+  readonly rule: string;
+  readonly reason: string;
+  readonly hint: string;
+  readonly credential: string | null;
+}
+
+export interface LiveControl {
+  readonly name: string;
+  readonly live: boolean;
+  readonly detail: string;
+}
+
+export interface HealthReport {
+  readonly ready: boolean;
+  readonly version: string;
+  /** The configuration in force: its file, or `embedded default`. */
+  readonly config: string;
+  readonly doors: readonly string[];
+  /** Path of the CA certificate. */
+  readonly ca: string;
+  readonly sandboxes: number;
+  readonly controls: readonly LiveControl[];
+  readonly warnings: readonly string[];
+}
+
+export interface AuditFilter {
+  readonly sandbox: string | null;
+  readonly refusedOnly: boolean;
+  /** At most so many of the newest records; with `follow`, those that begin the feed. */
+  readonly limit: number;
+  readonly follow: boolean;
+  /** Aborted when the reader has gone away: a waiting iterator must end then. */
+  readonly signal: AbortSignal;
+}
+
+export interface AdminPorts {
+  register(input: unknown): Promise<Registered>;
+  list(): readonly PublicRecord[];
+  find(idOrIp: string): PublicRecord | null;
+  unregister(idOrIp: string): Promise<boolean>;
+  renew(id: string): Promise<PublicRecord>;
+  /** The value is one credential, still as it was sent; the store validates it. */
+  setCredential(name: string, value: string): void;
+  removeCredential(name: string): boolean;
+  listCredentials(): readonly CredentialStatus[];
+  check(input: unknown): Promise<CheckResult>;
+  health(): HealthReport;
+  metrics(): Promise<string>;
+  audit(filter: AuditFilter): AsyncIterable<object>;
+}

@@ -1,0 +1,107 @@
+// How the journal lies on the disk: the names of its files, the form of a line, and the head, a small file that
+// remembers the last record and the oldest one kept. Reads and forms only: it never changes anything.
+import { hash } from 'node:crypto';
+import { closeSync, constants, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What the first record of all names as the hash of the one before it. */
+export const genesis = '0'.repeat(64);
+
+export interface Head {
+  /** The last record written; 0 before the first. */
+  readonly seq: number;
+  readonly hash: string;
+  /** The first record that retention has left. */
+  readonly oldest: number;
+}
+
+export interface JournalFile {
+  readonly number: number;
+  readonly name: string;
+  readonly path: string;
+}
+
+const fileName = /^journal-(\d{6,12})\.jsonl$/;
+const linkPrefix = /^\{"seq":(\d{1,15}),"prev":"([0-9a-f]{64})",/;
+const headLine = /^ *(\d{1,15}) ([0-9a-f]{64}) +(\d{1,15})\n$/;
+/** `{"seq":<15 digits>,"prev":"<64>",` and a little more. */
+const linkBytes = 112;
+
+export function journalFile(directory: string, number: number): JournalFile {
+  const name = `journal-${String(number).padStart(6, '0')}.jsonl`;
+  return { number, name, path: join(directory, name) };
+}
+
+export function headPath(directory: string): string {
+  return join(directory, 'head');
+}
+
+/** The files of the journal in order. An empty list also when there is no directory. */
+export function listJournalFiles(directory: string): JournalFile[] {
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+  return names
+    .map((name) => fileName.exec(name)?.[1])
+    .filter((digits) => digits !== undefined)
+    .map((digits) => journalFile(directory, Number(digits)))
+    .sort((a, b) => a.number - b.number);
+}
+
+/** The first number that is missing between the first and the last file; null when there is none. */
+export function findGap(files: readonly JournalFile[]): number | null {
+  for (let i = 1; i < files.length; i++) {
+    const expected = files[i - 1]!.number + 1;
+    if (files[i]!.number !== expected) return expected;
+  }
+  return null;
+}
+
+export function hashLine(line: string | Uint8Array): string {
+  return hash('sha256', line, 'hex');
+}
+
+/** The chain's own two fields of a line; null when the line does not begin as the journal writes it. */
+export function readLink(line: Buffer): { readonly seq: number; readonly prev: string } | null {
+  const match = linkPrefix.exec(line.toString('latin1', 0, linkBytes));
+  return match === null ? null : { seq: Number(match[1]), prev: match[2]! };
+}
+
+/** The sequence number with which a file begins; null when it is empty or does not begin with a record. */
+export function readFirstSeq(path: string): number | null {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const start = Buffer.alloc(linkBytes);
+    const length = readSync(fd, start, 0, linkBytes, 0);
+    return readLink(start.subarray(0, length))?.seq ?? null;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Always the same number of bytes, so that it can be overwritten in place by one small write. */
+export function formatHead(head: Head): string {
+  return `${String(head.seq).padStart(15)} ${head.hash} ${String(head.oldest).padStart(15)}\n`;
+}
+
+/** null: there is none. 'unreadable': there is one and it is not a head. */
+export function readHead(directory: string): Head | null | 'unreadable' {
+  let text: string;
+  try {
+    text = readFileSync(headPath(directory), 'latin1');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+  const match = headLine.exec(text);
+  if (match === null) return 'unreadable';
+  return { seq: Number(match[1]), hash: match[2]!, oldest: Number(match[3]) };
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

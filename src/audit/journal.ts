@@ -1,0 +1,252 @@
+// The journal: what happened, for ever. Each line holds the hash of the line before it, so nothing can be edited,
+// removed or swapped unseen. `append` is on the path of every request: it must not wait for the disk, and it must
+// never drop a record without saying so. When the disk fails, `healthy` says so and the path stops serving.
+import nodeFs from 'node:fs';
+import { join } from 'node:path';
+import { takeLock } from '../kit/file-lock.ts';
+import type { Log } from '../kit/log.ts';
+import { ensurePrivateDirectory } from '../kit/secure-directory.ts';
+import { JournalDisk, type JournalFs } from './journal-disk.ts';
+import { genesis, hashLine } from './journal-files.ts';
+import { readTail } from './journal-tail.ts';
+import { isoTime, type NoteBody, type RecordBody } from './record.ts';
+
+export interface JournalOptions {
+  /** `<state>/journal`; made with 0700 when it is missing. */
+  readonly directory: string;
+  readonly maxFileBytes: number;
+  readonly keepFiles: number;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  readonly fs?: Partial<JournalFs>;
+  readonly retryMs?: number;
+  readonly maxQueued?: number;
+}
+
+export type JournalState =
+  | { readonly kind: 'ok' }
+  /** The disk refuses writes; tried again every second. */
+  | { readonly kind: 'failing'; readonly reason: string }
+  /** What was found at the start does not hold together; a person must look at it. */
+  | { readonly kind: 'broken'; readonly reason: string }
+  | { readonly kind: 'closed' };
+
+/** The record could not be taken. The message says what the operator can do. */
+export class JournalUnavailableError extends Error {
+  override readonly name = 'JournalUnavailableError';
+}
+
+/** A turn that appends more than this is written at once: memory stays bounded while the disk works. */
+const maxTurn = 512;
+/** How long written lines may stay in the page cache, where a power cut takes them. A kill -9 does not. */
+const syncEveryMs = 5000;
+
+export class Journal {
+  /** Checked before a request is served. */
+  healthy = true;
+  readonly directory: string;
+  readonly #log: JournalOptions['log'];
+  readonly #retryMs: number;
+  readonly #maxQueued: number;
+  #maxFileBytes: number;
+  #keepFiles: number;
+  #disk: JournalDisk | null = null;
+  #release: (() => void) | null;
+  #state: JournalState = { kind: 'ok' };
+  #seq = 0;
+  #hash = genesis;
+  #queue: string[] = [];
+  /** Taken from the queue and not yet known to be in the file; with the record that ends it. */
+  #batch: { readonly bytes: Buffer; readonly seq: number; readonly hash: string } | null = null;
+  #headDue: { readonly seq: number; readonly hash: string } | null = null;
+  #lost = 0;
+  #scheduled = false;
+  #retry: NodeJS.Timeout | null = null;
+  readonly #sync: NodeJS.Timeout;
+
+  /** Throws when the place is not private or another gateway writes there; a broken chain is a state instead. */
+  constructor(options: JournalOptions) {
+    this.directory = options.directory;
+    this.#log = options.log;
+    this.#maxFileBytes = options.maxFileBytes;
+    this.#keepFiles = Math.max(1, options.keepFiles);
+    this.#retryMs = options.retryMs ?? 1000;
+    this.#maxQueued = options.maxQueued ?? 10_000;
+    ensurePrivateDirectory(options.directory);
+    this.#release = takeLock(join(options.directory, 'lock'));
+    if (this.#release === null) {
+      throw new Error(
+        `another gateway is writing the journal in ${options.directory}. Stop it, or give this one a state directory of its own (SALLYPORT_HOME).`,
+      );
+    }
+    this.#sync = setInterval(() => this.#disk?.syncSoon(), syncEveryMs).unref();
+    try {
+      this.#start({ ...nodeFs, ...options.fs });
+    } catch (error) {
+      clearInterval(this.#sync);
+      this.#release();
+      throw error;
+    }
+  }
+
+  get state(): JournalState {
+    return this.#state;
+  }
+
+  /** The last record taken. Kept elsewhere, it shows later whether the journal was rolled back. */
+  get head(): { readonly seq: number; readonly hash: string } {
+    return { seq: this.#seq, hash: this.#hash };
+  }
+
+  /** Records taken but not yet written. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  get fileCount(): number {
+    return this.#disk?.fileCount ?? 0;
+  }
+
+  /** After a reload of the policy. */
+  configure(limits: { readonly maxFileBytes: number; readonly keepFiles: number }): void {
+    this.#maxFileBytes = limits.maxFileBytes;
+    this.#keepFiles = Math.max(1, limits.keepFiles);
+  }
+
+  /** Chains the record and queues it for this turn of the event loop. Returns its sequence number. */
+  append(body: RecordBody | NoteBody): number {
+    if (!this.healthy) this.#refuseWhenFull();
+    const seq = ++this.#seq;
+    const line = `{"seq":${seq},"prev":"${this.#hash}",${JSON.stringify(body).slice(1)}`;
+    this.#hash = hashLine(line);
+    this.#queue.push(line);
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      setImmediate(this.#turn);
+    } else if (this.#queue.length >= maxTurn && this.healthy) this.flush();
+    return seq;
+  }
+
+  /** Writes what is queued, now. Never throws: trouble becomes the state. */
+  flush(): void {
+    if (this.#disk === null) return;
+    try {
+      this.#drain(this.#disk);
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    if (this.#state.kind === 'failing') this.#recover();
+  }
+
+  /** Writes, syncs and lets go. Nothing can be appended afterwards. */
+  close(): void {
+    if (this.#state.kind === 'closed') return;
+    this.flush();
+    clearInterval(this.#sync);
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    const unwritten = this.#queue.length + (this.#batch === null ? 0 : 1);
+    if (unwritten > 0) this.#log.error(`the journal is closed with records that the disk did not take`, { unwritten });
+    try {
+      this.#disk?.close();
+    } catch (error) {
+      this.#log.error('the journal could not be synced when it was closed', { error });
+    }
+    this.#disk = null;
+    this.healthy = false;
+    this.#state = { kind: 'closed' };
+    this.#release?.();
+    this.#release = null;
+  }
+
+  #start(fs: JournalFs): void {
+    const { directory } = this;
+    const tail = readTail(directory);
+    if (tail.kind === 'broken') {
+      this.healthy = false;
+      const reason = `the audit journal in ${directory} does not hold together: ${tail.reason}. Nothing is served while that is so. Look at it with "sallyport audit verify". A machine that lost power can cause this; so can someone who edited it. To go on, keep it as evidence and start a new one: stop the gateway, mv ${directory} ${directory}.broken, start again.`;
+      this.#state = { kind: 'broken', reason };
+      this.#log.error(reason);
+      return;
+    }
+    const found =
+      tail.kind === 'continue' ? tail : { seq: 0, hash: genesis, oldest: 1, files: [], size: 0, tornBytes: 0 };
+    this.#seq = found.seq;
+    this.#hash = found.hash;
+    this.#disk = new JournalDisk({
+      directory,
+      fs,
+      files: found.files,
+      size: found.size,
+      head: { seq: found.seq, hash: found.hash, oldest: found.oldest },
+      onTrouble: (what, error) => this.#log.error(what, { error }),
+    });
+    if (found.tornBytes > 0) {
+      const text = `the last write was cut short by a crash; ${found.tornBytes} bytes of an unfinished record were cut off`;
+      this.#log.warn(`journal: ${text}`);
+      this.append({ time: isoTime(Date.now()), note: 'recovered', text, count: found.tornBytes });
+      this.flush();
+    }
+  }
+
+  readonly #turn = (): void => {
+    this.#scheduled = false;
+    // While the disk fails, the timer tries again, not every turn.
+    if (this.healthy) this.flush();
+  };
+
+  #drain(disk: JournalDisk): void {
+    for (;;) {
+      if (this.#batch !== null) {
+        const { bytes, seq, hash } = this.#batch;
+        if (disk.size > 0 && disk.size + bytes.length > this.#maxFileBytes) disk.rotate(this.#keepFiles);
+        disk.append(bytes);
+        this.#batch = null;
+        this.#headDue = { seq, hash };
+      }
+      if (this.#headDue !== null) {
+        disk.moveHead(this.#headDue.seq, this.#headDue.hash);
+        this.#headDue = null;
+      }
+      if (this.#queue.length === 0) return;
+      this.#batch = { bytes: Buffer.from(`${this.#queue.join('\n')}\n`), seq: this.#seq, hash: this.#hash };
+      this.#queue = [];
+    }
+  }
+
+  #fail(error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    if (this.#state.kind === 'ok') {
+      this.#log.error(
+        `the audit journal in ${this.directory} cannot be written, so nothing is served until it can: free space there or repair the disk`,
+        { error },
+      );
+    }
+    this.healthy = false;
+    this.#state = { kind: 'failing', reason: `the audit journal in ${this.directory} cannot be written: ${why}` };
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.flush();
+    }, this.#retryMs).unref();
+  }
+
+  #recover(): void {
+    this.healthy = true;
+    this.#state = { kind: 'ok' };
+    const lost = this.#lost;
+    this.#log.info('the audit journal can be written again', { lost });
+    if (lost === 0) return;
+    this.#lost = 0;
+    const text = `${lost} records could not be kept while the disk refused writes`;
+    this.append({ time: isoTime(Date.now()), note: 'lost', text, count: lost });
+  }
+
+  #refuseWhenFull(): void {
+    if (this.#state.kind === 'broken') throw new JournalUnavailableError(this.#state.reason);
+    if (this.#state.kind === 'closed') throw new JournalUnavailableError('the audit journal is closed');
+    if (this.#queue.length < this.#maxQueued) return;
+    this.#lost++;
+    throw new JournalUnavailableError(
+      `the audit journal cannot be written and ${this.#maxQueued} records already wait: free space in ${this.directory}`,
+    );
+  }
+}

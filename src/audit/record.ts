@@ -1,0 +1,179 @@
+// The audit record: one flat object of constant shape per request, built from a flow and how it ended. What the
+// sandbox sent as header values, query values or bodies never enters it; the operator's own causes do, masked.
+import type { Arrived, Forwarded, RawRequest } from '../flow/flow.ts';
+import type { Refusal } from '../flow/refusal.ts';
+import { maskText } from '../kit/mask-text.ts';
+
+export type Verdict = 'allowed' | 'refused' | 'failed' | 'abandoned';
+
+export interface Outcome {
+  readonly verdict: Verdict;
+  /** What the client was answered; 0 when it got no answer. */
+  readonly status: number;
+  readonly refusal: Refusal | null;
+  /** What went wrong when nothing was refused on purpose. */
+  readonly error: unknown;
+}
+
+/** Everything but the chain's own fields, in the order in which it is written. */
+export interface RecordBody {
+  readonly time: string;
+  readonly id: string;
+  readonly sandbox: string | null;
+  readonly door: string;
+  readonly proof: readonly string[];
+  readonly method: string;
+  readonly scheme: string;
+  readonly host: string;
+  readonly port: number;
+  /** Decoded path, at most 1 KiB. */
+  readonly path: string;
+  /** Names of the query parameters, joined by `&`; null without a query. */
+  readonly query: string | null;
+  readonly kind: string;
+  readonly protocol: string;
+  readonly verdict: Verdict;
+  readonly status: number;
+  readonly code: string | null;
+  readonly rule: string | null;
+  readonly reason: string | null;
+  readonly credential: string | null;
+  readonly upstream: string | null;
+  readonly bytes_in: number;
+  readonly bytes_out: number;
+  readonly ms: number;
+  readonly trail: readonly (readonly [stage: string, ms: number, outcome: string])[];
+}
+
+/** What the journal says about itself: a recovery after a crash, records that could not be kept. */
+export interface NoteBody {
+  readonly time: string;
+  readonly note: 'recovered' | 'lost';
+  readonly text: string;
+  /** Bytes cut off, or records lost. */
+  readonly count: number;
+}
+
+export interface Link {
+  readonly seq: number;
+  /** SHA-256 of the line before, in hex. */
+  readonly prev: string;
+}
+
+export type AuditRecord = Link & RecordBody;
+export type AuditNote = Link & NoteBody;
+
+const maxText = 1024;
+/** A longer "name" is more likely a value without its name. */
+const maxQueryName = 32;
+
+/** The flow as far as it came: stages add what they learn to the one object. */
+export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcome): RecordBody {
+  const { request, exchange, canonical, sandbox, permission } = flow;
+  const target = canonical ?? readLeniently(request);
+  const { refusal } = outcome;
+  return {
+    time: isoTime(flow.arrivedAt),
+    id: flow.requestId,
+    sandbox: sandbox === undefined ? null : sandbox.id,
+    door: flow.caller.door,
+    proof: sandbox === undefined ? [] : sandbox.proof,
+    method: capped(request.method, 32),
+    scheme: request.scheme,
+    host: target.host,
+    port: target.port,
+    path: capped(target.path, maxText),
+    query: target.query === null ? null : queryNames(target.query),
+    kind: canonical === undefined ? request.kind : canonical.kind,
+    protocol: request.protocol,
+    verdict: outcome.verdict,
+    status: outcome.status,
+    code: refusal !== null ? refusal.code : outcome.error == null ? null : 'internal.error',
+    rule: refusal !== null ? refusal.rule : permission === undefined ? null : permission.rule,
+    reason: refusal === null && outcome.error == null ? null : explain(refusal ?? outcome.error),
+    credential: flow.injected ?? null,
+    upstream: flow.upstreamAddress ?? null,
+    bytes_in: exchange.bytesIn,
+    bytes_out: exchange.bytesOut,
+    ms: hundredths(performance.now() - flow.trail.startedMs),
+    trail: flow.trail.steps.map((step) => [step.stage, hundredths(step.ms), step.outcome] as const),
+  };
+}
+
+/** The message with its causes, for the operator. Masked: a cause may quote what an upstream or a source said. */
+function explain(error: unknown): string {
+  const parts: string[] = [];
+  let at: unknown = error;
+  for (let depth = 0; depth < 4 && at != null; depth++) {
+    parts.push(at instanceof Error ? at.message : String(at));
+    at = at instanceof Error ? at.cause : null;
+  }
+  return capped(maskText(parts.join(': ')), maxText);
+}
+
+/** Names alone. What is sent as a bare word, or is too long for a name, may be a value: it is not kept. */
+function queryNames(query: string): string {
+  if (query === '') return '';
+  const names: string[] = [];
+  for (const item of query.split('&', 64)) {
+    const equals = item.indexOf('=');
+    const name = equals < 0 ? item : item.slice(0, equals);
+    names.push(name.length > maxQueryName ? '…' : name);
+  }
+  return capped(names.join('&'), maxText);
+}
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly query: string | null;
+}
+
+/** A request that was refused before it had one reading: what it seems to ask for, without userinfo. */
+function readLeniently(request: RawRequest): Target {
+  let rest = request.target;
+  let authority = request.authority ?? request.connect ?? request.headers.get('host') ?? request.sni ?? '';
+  const scheme = rest.indexOf('://');
+  if (scheme > 0 && scheme < 12) {
+    const start = scheme + 3;
+    const end = rest.slice(start).search(/[/?#]/);
+    authority = end < 0 ? rest.slice(start) : rest.slice(start, start + end);
+    rest = end < 0 ? '/' : rest.slice(start + end);
+  } else if (request.kind !== 'http') {
+    authority = rest === '' ? authority : rest;
+    rest = '/';
+  } else if (!rest.startsWith('/') && rest !== '*') {
+    rest = '';
+  }
+  const host = authority.slice(authority.lastIndexOf('@') + 1);
+  const port = /:(\d{1,5})$/.exec(host);
+  const query = rest.indexOf('?');
+  return {
+    host: capped(port === null ? host : host.slice(0, port.index), 255),
+    port: port === null ? (request.scheme === 'https' ? 443 : 80) : Number(port[1]),
+    path: query < 0 ? rest : rest.slice(0, query),
+    query: query < 0 ? null : rest.slice(query + 1),
+  };
+}
+
+let lastMs = -1;
+let lastIso = '';
+
+/** Requests come many to the millisecond; formatting a date costs as much as the rest of the record. */
+export function isoTime(ms: number): string {
+  if (ms !== lastMs) {
+    lastIso = new Date(ms).toISOString();
+    lastMs = ms;
+  }
+  return lastIso;
+}
+
+/** A hundredth of a millisecond is as much as a trail is read with; long fractions cost time and room. */
+function hundredths(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}
+
+function capped(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
+}

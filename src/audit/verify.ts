@@ -1,0 +1,235 @@
+// Reads the whole journal and says whether the chain holds, or where it first breaks and how. A pure reader: it
+// changes nothing and works while a gateway is appending, because the head is never ahead of the files.
+// It cannot see what someone did who rewrote every line after the change and the head too: keep heads elsewhere.
+import {
+  findGap,
+  genesis,
+  type Head,
+  hashLine,
+  isMissing,
+  type JournalFile,
+  listJournalFiles,
+  readHead,
+  readLink,
+} from './journal-files.ts';
+import { LineReader, LineTooLongError } from './line-reader.ts';
+
+export type BreakKind = 'edited' | 'removed' | 'swapped' | 'duplicated' | 'truncated' | 'missing-file' | 'head';
+
+export interface Intact {
+  readonly ok: true;
+  readonly records: number;
+  readonly files: number;
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly hash: string;
+  /** Records the head does not vouch for yet: written in the last moment, or just before a crash. */
+  readonly aheadOfHead: number;
+  /** Bytes of a last line that is being written, or that a crash cut short. */
+  readonly tornBytes: number;
+}
+
+export interface Broken {
+  readonly ok: false;
+  readonly kind: BreakKind;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly seq: number | null;
+  readonly message: string;
+  /** Records that hold together before the break. */
+  readonly records: number;
+}
+
+export type Verification = Intact | Broken;
+
+export async function verifyJournal(directory: string): Promise<Verification> {
+  for (let attempt = 1; ; attempt++) {
+    // The head before the files: whatever it names is then already in them.
+    const head = readHead(directory);
+    let result: Verification | null = null;
+    try {
+      result = await walk(head, listJournalFiles(directory));
+    } catch (error) {
+      if (!isMissing(error) || attempt === 4) throw error;
+    }
+    if (result?.ok === true) return result;
+    // A gateway that rotates meanwhile takes old files away under our eyes: only a still picture is evidence.
+    const still = JSON.stringify(readHead(directory)) === JSON.stringify(head);
+    if (result !== null && (still || attempt === 4)) return result;
+  }
+}
+
+interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly seq: number;
+  readonly prev: string;
+  readonly hash: string;
+}
+
+type Places = AsyncGenerator<Place, number>;
+
+async function walk(head: Head | null | 'unreadable', files: readonly JournalFile[]): Promise<Verification> {
+  if (head === 'unreadable') return broken('head', null, 0, 'the head file is not readable as a head: it was edited');
+  if (head === null) {
+    if (files.length > 0) return broken('head', null, 0, 'the head file is missing, so a cut end could not be seen');
+    return { ok: true, records: 0, files: 0, firstSeq: 0, lastSeq: 0, hash: genesis, aheadOfHead: 0, tornBytes: 0 };
+  }
+  const gap = findGap(files);
+  const lines = readPlaces(gap === null ? files : files.filter((file) => file.number < gap));
+  try {
+    return await follow(head, files.length, gap, lines);
+  } finally {
+    // Closes the file that is being read when a break ends the walk early.
+    await lines.return(0);
+  }
+}
+
+async function follow(head: Head, fileCount: number, gap: number | null, lines: Places): Promise<Verification> {
+  let records = 0;
+  let last: Place | null = null;
+  let firstSeq = 0;
+  let torn = 0;
+  for (let step = await lines.next(); ; step = await lines.next()) {
+    if (step.done === true) {
+      torn = step.value;
+      break;
+    }
+    const place = step.value;
+    if (last === null) {
+      if (place.seq > head.oldest) return missingStart(head, place);
+      if (place.seq === 1 && place.prev !== genesis)
+        return broken('edited', place, 0, 'the first record does not begin a chain');
+      firstSeq = place.seq;
+      if (place.seq < 1) return broken('edited', place, 0, 'this line is not a record');
+    } else if (place.seq !== last.seq + 1) return outOfOrder(last.seq + 1, place, lines, records);
+    else if (place.prev !== last.hash) return wrongHash(last, place, await following(lines), head, records);
+    if (place.seq === head.seq && place.hash !== head.hash) {
+      const after = await following(lines);
+      const kind = after?.prev === place.hash ? 'head' : 'edited';
+      return broken(
+        kind,
+        place,
+        records,
+        `record ${place.seq} is not the one the head file names: one of the two was edited`,
+      );
+    }
+    records++;
+    last = place;
+  }
+  const lastSeq = last?.seq ?? 0;
+  if (gap !== null) {
+    const message = `file number ${gap} is missing: the records after ${lastSeq} are gone`;
+    return { ok: false, kind: 'missing-file', file: null, line: null, seq: lastSeq + 1, message, records };
+  }
+  if (lastSeq < head.seq) {
+    const message = `the journal ends with record ${lastSeq}, but the head file names record ${head.seq}: the end was cut off`;
+    return {
+      ok: false,
+      kind: 'truncated',
+      file: last?.file ?? null,
+      line: last?.line ?? null,
+      seq: lastSeq + 1,
+      message,
+      records,
+    };
+  }
+  const hash = last?.hash ?? genesis;
+  return {
+    ok: true,
+    records,
+    files: fileCount,
+    firstSeq,
+    lastSeq,
+    hash,
+    aheadOfHead: lastSeq - head.seq,
+    tornBytes: torn,
+  };
+}
+
+/** Every line with its place; at the end the bytes after the last whole line. A line that is no record has seq -1. */
+async function* readPlaces(files: readonly JournalFile[]): Places {
+  let torn = 0;
+  let cut: Place | null = null;
+  for (const file of files) {
+    let number = 0;
+    // Only the last file may end in the middle of a line.
+    if (cut !== null) yield cut;
+    const reader = await LineReader.open(file.path);
+    try {
+      for (let lines = await reader.next(); lines !== null; lines = await reader.next()) {
+        for (const bytes of lines) {
+          number++;
+          const link = readLink(bytes);
+          if (link === null) yield unreadable(file.name, number);
+          else yield { file: file.name, line: number, seq: link.seq, prev: link.prev, hash: hashLine(bytes) };
+        }
+      }
+      torn = reader.tornBytes;
+      cut = torn > 0 ? unreadable(file.name, number + 1) : null;
+    } catch (error) {
+      if (!(error instanceof LineTooLongError)) throw error;
+      yield unreadable(file.name, number + 1);
+    } finally {
+      await reader.close();
+    }
+  }
+  return torn;
+}
+
+function unreadable(file: string, line: number): Place {
+  return { file, line, seq: -1, prev: '', hash: '' };
+}
+
+function missingStart(head: Head, place: Place): Broken {
+  const message = `the journal begins with record ${place.seq}, but retention has kept everything from record ${head.oldest} on: the file that held them is missing, or its beginning was cut off`;
+  return { ...broken('missing-file', place, 0, message), seq: head.oldest };
+}
+
+/** Another number than the next one: what lies further on tells a swap from a removal from an edited number. */
+async function outOfOrder(expected: number, place: Place, rest: Places, records: number): Promise<Broken> {
+  const at = (kind: BreakKind, message: string): Broken => ({
+    ...broken(kind, place, records, message),
+    seq: expected,
+  });
+  if (place.seq < 0) return at('edited', `where record ${expected} should be, this line is not a record`);
+  const next = await following(rest);
+  if (place.seq > expected) {
+    for (let later = next; later !== null; later = await following(rest)) {
+      if (later.seq !== expected) continue;
+      return at('swapped', `record ${place.seq} stands where record ${expected} should, which comes later`);
+    }
+  }
+  if (next?.seq === expected + 1) return at('edited', `record ${expected} carries the number ${place.seq}`);
+  if (place.seq < expected) return broken('duplicated', place, records, `record ${place.seq} comes a second time`);
+  return at('removed', `record ${expected} is missing: record ${place.seq} stands in its place`);
+}
+
+/** Two neighbours that do not fit: the one whose hash the record after it confirms is the one left alone. */
+function wrongHash(last: Place, place: Place, next: Place | null, head: Head, records: number): Broken {
+  const confirmed = next !== null ? next.prev : head.seq === place.seq ? head.hash : place.hash;
+  if (confirmed !== place.hash) {
+    return broken(
+      'edited',
+      place,
+      records,
+      `record ${place.seq} fits neither the record before it nor what comes after`,
+    );
+  }
+  return broken(
+    'edited',
+    last,
+    records - 1,
+    `record ${last.seq} does not have the hash that record ${place.seq} remembers of it`,
+  );
+}
+
+async function following(rest: Places): Promise<Place | null> {
+  const step = await rest.next();
+  return step.done === true ? null : step.value;
+}
+
+function broken(kind: BreakKind, place: Place | null, records: number, message: string): Broken {
+  const seq = place === null || place.seq < 0 ? null : place.seq;
+  return { ok: false, kind, file: place?.file ?? null, line: place?.line ?? null, seq, message, records };
+}

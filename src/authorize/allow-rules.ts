@@ -1,0 +1,89 @@
+// Whether one rule of the allowlist covers a request as a whole: host, port, scheme, method and path in the same
+// rule. When none does, says which step failed and which lines would make it pass. Default deny.
+import type { CanonicalRequest } from '../flow/flow.ts';
+import { Refusal } from '../flow/refusal.ts';
+import type { Sandbox } from '../flow/sandbox.ts';
+import type { AllowRule, CompiledPolicy } from '../policy/compiled.ts';
+import { coversPath } from './path-forms.ts';
+
+/** The first rule that covers the whole request. `method` is the one to judge, which may not be the request's own. */
+export function findAllowRule(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  method: string,
+): AllowRule {
+  const rules = policy.rulesFor(canonical.host);
+  for (const rule of rules) if (covers(rule, canonical, method)) return rule;
+  throw explain(rules, sandbox, canonical, method);
+}
+
+function covers(rule: AllowRule, canonical: CanonicalRequest, method: string): boolean {
+  return (
+    !rule.tunnel &&
+    (canonical.scheme === 'https' || rule.plainHttp) &&
+    rule.ports.includes(canonical.port) &&
+    (rule.methods === null || rule.methods.has(method)) &&
+    coversPath(rule.paths, canonical)
+  );
+}
+
+/** Narrows the rules step by step; the first step that leaves none is the reason. */
+function explain(all: readonly AllowRule[], sandbox: Sandbox, canonical: CanonicalRequest, method: string): Refusal {
+  const { host, port, path } = canonical;
+  if (all.length === 0) return hostNotAllowed(sandbox, canonical);
+  let rules = all.filter((rule) => !rule.tunnel);
+  if (rules.length === 0) {
+    return new Refusal('domain.not-allowed', `${host} may only be reached by an undecrypted tunnel`, {
+      rule: namesOf(all),
+      hint: `Use https through CONNECT, or remove tunnel: true from ${namesOf(all)} so that requests can be judged.`,
+    });
+  }
+  let left = canonical.scheme === 'https' ? rules : rules.filter((rule) => rule.plainHttp);
+  if (left.length === 0) {
+    return new Refusal('domain.plain-http', `${host} may not be reached over plain http`, {
+      rule: namesOf(rules),
+      hint: `Use https://${host}, or add plain_http: true to ${namesOf(rules)}.`,
+    });
+  }
+  rules = left;
+  left = rules.filter((rule) => rule.ports.includes(port));
+  if (left.length === 0) return portNotAllowed(rules, canonical);
+  rules = left;
+  left = rules.filter((rule) => rule.methods === null || rule.methods.has(method));
+  if (left.length === 0) {
+    const allowed = new Set(rules.flatMap((rule) => [...(rule.methods ?? [])]));
+    return new Refusal('method.not-allowed', `${method} is not allowed on ${host}`, {
+      rule: namesOf(rules),
+      hint: `Allowed there: ${[...allowed].join(', ') || 'nothing'}. Add ${method} to methods of ${namesOf(rules)} to allow it.`,
+    });
+  }
+  const patterns = left.flatMap((rule) => rule.paths ?? []).map((pattern) => pattern.text);
+  return new Refusal('path.not-allowed', `${method} ${path} is not allowed on ${host}`, {
+    rule: namesOf(left),
+    hint: `Allowed paths there: ${patterns.join(', ') || 'none'}. Add the path to paths of ${namesOf(left)} to allow it.`,
+  });
+}
+
+export function hostNotAllowed(sandbox: Sandbox, { host, scheme, port }: CanonicalRequest): Refusal {
+  const lines = [`  - host: ${host}`];
+  if (scheme === 'http') lines.push('    plain_http: true');
+  if (port !== (scheme === 'http' ? 80 : 443)) lines.push(`    ports: [${port}]`);
+  return new Refusal('domain.not-allowed', `${host} is not on the allowlist of ${sandbox.id}`, {
+    rule: 'allow (no rule covers the host)',
+    hint: `To allow it, add to sallyport.yaml under allow:\n${lines.join('\n')}`,
+  });
+}
+
+export function portNotAllowed(rules: readonly AllowRule[], { host, port }: CanonicalRequest): Refusal {
+  const ports = [...new Set(rules.flatMap((rule) => rule.ports))];
+  const where = rules.length === 0 ? 'a rule for this host' : namesOf(rules);
+  return new Refusal('target.port', `port ${port} of ${host} is not allowed`, {
+    rule: rules.length === 0 ? 'built-in: ports 443 and 80' : namesOf(rules),
+    hint: `Allowed there: ${ports.join(', ') || '443'}. Add ports: [${port}] to ${where} to allow it.`,
+  });
+}
+
+function namesOf(rules: readonly AllowRule[]): string {
+  return rules.map((rule) => rule.name).join(', ');
+}

@@ -1,0 +1,27 @@
+// The third stage: may this sandbox do this. Holds no rule of its own but the one that needs the handshake of a
+// tunnel; every other is in `decide`, which `sallyport check` asks too. Opens nothing and sees no secret.
+import type { Authorized, Identified } from '../flow/flow.ts';
+import { learn } from '../flow/learn.ts';
+import type { Stage } from '../flow/stage.ts';
+import type { CompiledPolicy } from '../policy/compiled.ts';
+import { decide } from './decide.ts';
+import type { SandboxLimits } from './limits.ts';
+import { refuseOtherName } from './tunnel-rules.ts';
+
+/** `currentPolicy` is asked for every request, so that a reload holds from the next one on. */
+export function createAuthorizeStage(
+  currentPolicy: () => CompiledPolicy,
+  limits: Pick<SandboxLimits, 'admit'>,
+): Stage<Identified, Authorized> {
+  return {
+    name: 'authorize',
+    run(flow) {
+      const { canonical, request, sandbox } = flow;
+      // Asking for a tunnel is not a request yet: what comes through it is counted.
+      if (canonical.kind !== 'connect') flow.trail.atEnd.push(limits.admit(sandbox));
+      const permission = decide(currentPolicy(), sandbox, canonical, request.headers);
+      if (canonical.kind === 'tunnel') refuseOtherName(canonical, request.sni, request.hiddenName);
+      return learn(flow, { permission });
+    },
+  };
+}

@@ -1,0 +1,53 @@
+// What a command may touch: streams, environment, the places of the gateway and its admin socket. Handed to every
+// command, so that a test can run one without a terminal, and nothing reaches for globals.
+import type { Readable } from 'node:stream';
+import picocolors from 'picocolors';
+import { AdminClient } from '../admin/admin-client.ts';
+import { findHome, type Places, placesIn } from '../kit/home.ts';
+import { type ExitCode, exitCode } from './exit-code.ts';
+
+type Colors = ReturnType<typeof picocolors.createColors>;
+
+/** Standard input; the raw mode of a terminal is used to read a secret without showing it. */
+export type Input = Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
+
+export interface CliContext {
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly places: Places;
+  readonly stdin: Input;
+  readonly colors: Colors;
+  readonly admin: AdminClient;
+  /** Data: what a script reads. */
+  print(text: string): void;
+  /** Everything said to a person beside the data. */
+  say(text: string): void;
+  /** What the process ends with unless the command throws. */
+  exitCode: ExitCode;
+}
+
+export interface ContextParts {
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly stdin: Input;
+  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly stderr: { write(text: string): unknown };
+}
+
+export function createContext(parts: ContextParts): CliContext {
+  const { env, stdout, stderr } = parts;
+  const places = placesIn(findHome(env));
+  // https://no-color.org: any value that is not empty turns colour off.
+  const plain = env.NO_COLOR !== undefined && env.NO_COLOR !== '';
+  return {
+    env,
+    cwd: parts.cwd,
+    places,
+    stdin: parts.stdin,
+    colors: picocolors.createColors(stdout.isTTY === true && !plain),
+    admin: new AdminClient(places.adminSocket),
+    print: (text) => stdout.write(`${text}\n`),
+    say: (text) => stderr.write(`${text}\n`),
+    exitCode: exitCode.ok,
+  };
+}

@@ -1,0 +1,31 @@
+// What `sallyport up` knows of the service: how to start one, what it then says of itself, how to reload and stop it.
+// Types only, so that the command can be tested without a gateway.
+import type { LiveControl } from '../admin/admin-ports.ts';
+
+export interface StartSummary {
+  readonly doors: readonly string[];
+  readonly adminSocket: string;
+  readonly caPath: string;
+  /** The configuration in force: its file, or `embedded default`. */
+  readonly config: string;
+  readonly controls: readonly LiveControl[];
+  readonly hosts: number;
+  readonly credentials: readonly { readonly name: string; readonly source: string; readonly set: boolean }[];
+  readonly warnings: readonly string[];
+}
+
+export interface Gateway {
+  readonly summary: StartSummary;
+  /** Reads the configuration again. Rejects when it is bad; the old one then stays in force. */
+  reload(): Promise<void>;
+  /** Lets open requests finish, then ends. */
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  /** `--config`; absent: looked for as the contract says. */
+  readonly config?: string | undefined;
+  readonly home: string;
+}
+
+export type StartGateway = (options: StartOptions) => Promise<Gateway>;

@@ -1,0 +1,36 @@
+// `sallyport list`: the sandboxes that may come through the door.
+import type { Command } from 'commander';
+import type { PublicRecord } from '../admin/admin-ports.ts';
+import type { CliContext } from './cli-context.ts';
+import { columns, joined } from './printable.ts';
+import { printJson, wantsJson } from './wants-json.ts';
+
+const titles = ['ID', 'ADDRESS', 'PROOF', 'MODE', 'UNTIL', 'CREDENTIALS', 'REPOSITORIES'];
+
+export function addListCommand(program: Command, context: CliContext): void {
+  program
+    .command('list')
+    .summary('the registered sandboxes')
+    .description('Lists the registered sandboxes.')
+    .addHelpText('after', '\nExamples:\n  sallyport list\n  sallyport list --json')
+    .action(async (_options: object, command: Command) => {
+      const answer = await context.admin.call<{ containers: PublicRecord[] }>('GET', '/internal/containers');
+      if (wantsJson(command)) return printJson(context, answer.containers);
+      if (answer.containers.length === 0) {
+        return context.say('No sandbox is registered. Let one in with: sallyport register --ip ADDRESS');
+      }
+      context.print(columns(titles, answer.containers.map(asRow)).join('\n'));
+    });
+}
+
+function asRow(record: PublicRecord): string[] {
+  return [
+    joined(record.id),
+    joined(record.container_ip),
+    joined(record.proof),
+    joined(record.auth_mode),
+    joined(record.expires_at),
+    record.credentials === null ? 'all' : joined(record.credentials),
+    joined(record.repos),
+  ];
+}

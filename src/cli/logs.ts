@@ -1,0 +1,76 @@
+// `sallyport logs`: the journal in columns a person can read, newest last. What a sandbox wrote into a path or a host
+// name is made harmless before it reaches the terminal.
+import { type Command, InvalidArgumentError } from 'commander';
+import type { CliContext } from './cli-context.ts';
+import { printable } from './printable.ts';
+import { wantsJson } from './wants-json.ts';
+
+interface LogsOptions {
+  readonly follow?: boolean;
+  readonly sandbox?: string;
+  readonly refused?: boolean;
+  readonly lines: number;
+}
+
+export function addLogsCommand(program: Command, context: CliContext): void {
+  program
+    .command('logs')
+    .summary('what went through the door, and what did not')
+    .description('Prints the journal of requests, newest last. With --json: one record per line.')
+    .option('-f, --follow', 'go on as requests happen')
+    .option('--sandbox <ID>', 'of this sandbox only')
+    .option('--refused', 'refusals only')
+    .option('-n, --lines <N>', 'begin with the last N', asCount, 50)
+    .addHelpText('after', '\nExamples:\n  sallyport logs -f\n  sallyport logs --refused --sandbox sbx_4f1c -n 200')
+    .action(async (options: LogsOptions, command: Command) => {
+      const query = new URLSearchParams({ limit: String(options.lines) });
+      if (options.sandbox !== undefined) query.set('sandbox', options.sandbox);
+      if (options.refused === true) query.set('refused', '1');
+      if (options.follow === true) query.set('follow', '1');
+      const json = wantsJson(command);
+      for await (const record of context.admin.lines(`/internal/audit?${query}`)) {
+        context.print(json ? JSON.stringify(record) : describeRecord(context, record));
+      }
+    });
+}
+
+export function describeRecord(context: Pick<CliContext, 'colors'>, record: Readonly<Record<string, unknown>>): string {
+  const { colors } = context;
+  const time = printable(record.time).replace(/\.\d+Z$/, 'Z');
+  // The journal speaks of itself: recovered after a crash, records that could not be kept.
+  if (typeof record.note === 'string')
+    return `${colors.dim(time)}  ${colors.red('journal')}  ${printable(record.text)}`;
+  const verdict = printable(record.verdict);
+  const paint = verdict === 'allowed' ? colors.green : verdict === 'refused' ? colors.yellow : colors.red;
+  const cells = [
+    colors.dim(time),
+    printable(record.sandbox ?? '-').padEnd(16),
+    paint(verdict.padEnd(9)),
+    printable(record.status).padStart(3),
+    printable(record.method).padEnd(6),
+    describeTarget(record),
+    ...describeReason(record),
+  ];
+  if (typeof record.ms === 'number') cells.push(colors.dim(`${record.ms.toFixed(1)} ms`));
+  return cells.filter((cell) => cell !== '').join('  ');
+}
+
+function describeTarget(record: Readonly<Record<string, unknown>>): string {
+  const scheme = record.scheme === 'http' ? 'http://' : '';
+  const usual = record.scheme === 'http' ? 80 : 443;
+  const port = record.port === usual || record.port === undefined || record.port === null ? '' : `:${record.port}`;
+  const query = typeof record.query === 'string' ? `?${record.query}` : '';
+  return printable(`${scheme}${record.host ?? ''}${port}${record.path ?? ''}${query}`);
+}
+
+function describeReason(record: Readonly<Record<string, unknown>>): string[] {
+  if (record.verdict === 'allowed') {
+    return typeof record.credential === 'string' ? [`with ${printable(record.credential)}`] : [];
+  }
+  return [printable(record.code), printable(record.reason)];
+}
+
+function asCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number up to 999999.');
+  return Number(text);
+}

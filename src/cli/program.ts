@@ -1,0 +1,76 @@
+// The command line as a whole: the list of commands, what they share, and how an error becomes words and an exit
+// code. Each command is in its own file; this one must not know what they do.
+import { Command } from 'commander';
+import { packageVersion } from '../kit/package-version.ts';
+import { addAuditCommand } from './audit.ts';
+import { addCaCommand } from './ca.ts';
+import { addCheckCommand } from './check.ts';
+import type { CliContext } from './cli-context.ts';
+import { addConfigCommand } from './config.ts';
+import { type ExitCode, exitCodeHelp, judgeError } from './exit-code.ts';
+import { addListCommand } from './list.ts';
+import { addLogsCommand } from './logs.ts';
+import { addRegisterCommand } from './register.ts';
+import { addRenewCommand } from './renew.ts';
+import { addSecretCommand } from './secret.ts';
+import { addUnregisterCommand } from './unregister.ts';
+import { addUpCommand } from './up.ts';
+
+const commands = [
+  addUpCommand,
+  addRegisterCommand,
+  addUnregisterCommand,
+  addRenewCommand,
+  addListCommand,
+  addSecretCommand,
+  addCheckCommand,
+  addConfigCommand,
+  addLogsCommand,
+  addAuditCommand,
+  addCaCommand,
+];
+
+export function buildProgram(context: CliContext): Command {
+  const program = new Command('sallyport')
+    .description("The one door between an AI agent's sandbox and the world.")
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .option('--json', 'print data as JSON')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => context.print(text.trimEnd()),
+      writeErr: (text) => context.say(text.trimEnd()),
+    })
+    .showHelpAfterError('(--help tells how it is used)')
+    .exitOverride()
+    .addHelpText('afterAll', exitCodeHelp)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  sallyport up                                     start the gateway
+  sallyport secret set anthropic < key.txt         give it a credential
+  sallyport register --ip 127.0.0.1 --env          let a sandbox in
+  sallyport check GET https://api.anthropic.com/v1/models
+
+Environment:
+  SALLYPORT_HOME    state of the gateway (default ~/.local/state/sallyport)
+  SALLYPORT_CONFIG  the configuration file (default ./sallyport.yaml, ~/.config/sallyport/sallyport.yaml)
+  NO_COLOR          no colours`,
+    );
+  for (const add of commands) add(program, context);
+  return program;
+}
+
+/** Runs one command line (without `node` and the script). Resolves to the exit code; never throws. */
+export async function runCommandLine(argv: readonly string[], context: CliContext): Promise<ExitCode> {
+  try {
+    await buildProgram(context).parseAsync(argv, { from: 'user' });
+    return context.exitCode;
+  } catch (error) {
+    const { code, message, hint } = judgeError(error);
+    if (message !== '') context.say(`sallyport: ${message}`);
+    if (hint !== '') context.say(hint);
+    return code;
+  }
+}

@@ -1,0 +1,91 @@
+// `sallyport secret`: credentials that live in the gateway's memory only. A value comes on standard input, goes to the
+// admin socket, and is never taken from the command line, printed, or put in an error.
+import type { Command } from 'commander';
+import type { CredentialStatus } from '../admin/admin-ports.ts';
+import type { CliContext } from './cli-context.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
+import { columns, joined, printable } from './printable.ts';
+import { readSecret } from './read-secret.ts';
+import { printJson, wantsJson } from './wants-json.ts';
+
+export function addSecretCommand(program: Command, context: CliContext): void {
+  const secret = program
+    .command('secret')
+    .summary('credentials in the memory of the gateway')
+    .description('Credentials that the gateway keeps in memory only. A value is never printed.')
+    .addHelpText('after', '\nExamples:\n  sallyport secret set anthropic < key.txt\n  sallyport secret list');
+  addSet(secret, context);
+  addList(secret, context);
+  addRemove(secret, context);
+}
+
+function addSet(secret: Command, context: CliContext): void {
+  secret
+    .command('set')
+    .summary('set a value, given on standard input')
+    .description('Sets the value of a credential. The value comes on standard input; a terminal is asked for it.')
+    .argument('<name>', 'the credential, as the configuration names it')
+    // Otherwise the parser itself would refuse a value on the command line, and quote it in its message.
+    .allowExcessArguments()
+    .allowUnknownOption()
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sallyport secret set anthropic < key.txt\n  pass show openai | sallyport secret set openai',
+    )
+    .action(async (name: string, _options: object, command: Command) => {
+      if (command.args.length > 1 || name.startsWith('-')) {
+        throw new CommandFailed(
+          exitCode.usage,
+          'a value on the command line is seen by every process list and kept by the shell; it was not used',
+          'Treat that value as leaked. Give it on standard input: sallyport secret set NAME < file',
+        );
+      }
+      if (!/^[a-z0-9][a-z0-9_.-]{0,62}$/.test(name)) {
+        // Not quoted: somebody may have pasted the value in the place of the name.
+        throw new CommandFailed(
+          exitCode.usage,
+          'this is not the name of a credential',
+          'See them: sallyport secret list',
+        );
+      }
+      const value = await readSecret(context.stdin, () => context.say(`Value of ${name} (not shown):`));
+      await context.admin.putRaw(`/internal/credentials/${encodeURIComponent(name)}`, value);
+      if (wantsJson(command)) printJson(context, { set: name });
+      else context.print(`${context.colors.green('Set')} ${name}`);
+    });
+}
+
+function addList(secret: Command, context: CliContext): void {
+  secret
+    .command('list')
+    .summary('which credentials there are, and whether they are set')
+    .description('Lists the credentials by name, with their source and whether they have a value.')
+    .addHelpText('after', '\nExamples:\n  sallyport secret list\n  sallyport secret list --json')
+    .action(async (_options: object, command: Command) => {
+      const answer = await context.admin.call<{ credentials: CredentialStatus[] }>('GET', '/internal/credentials');
+      if (wantsJson(command)) return printJson(context, answer.credentials);
+      if (answer.credentials.length === 0) return context.say('The configuration names no credential.');
+      const rows = answer.credentials.map((one) => [
+        printable(one.name),
+        printable(one.source),
+        one.set ? 'yes' : 'no',
+        joined(one.lastUsed),
+        joined(one.error),
+      ]);
+      context.print(columns(['NAME', 'SOURCE', 'SET', 'LAST USED', 'PROBLEM'], rows).join('\n'));
+    });
+}
+
+function addRemove(secret: Command, context: CliContext): void {
+  secret
+    .command('rm')
+    .summary('forget a value')
+    .description('Makes the gateway forget the value of a credential that was set with `secret set`.')
+    .argument('<name>', 'the credential')
+    .addHelpText('after', '\nExamples:\n  sallyport secret rm anthropic')
+    .action(async (name: string, _options: object, command: Command) => {
+      await context.admin.call('DELETE', `/internal/credentials/${encodeURIComponent(name)}`);
+      if (wantsJson(command)) printJson(context, { removed: name });
+      else context.print(`${context.colors.green('Forgot')} ${printable(name)}`);
+    });
+}

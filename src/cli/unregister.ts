@@ -1,0 +1,19 @@
+// `sallyport unregister`: a sandbox may no longer come through the door. Its open connections end.
+import type { Command } from 'commander';
+import type { CliContext } from './cli-context.ts';
+import { printable } from './printable.ts';
+import { printJson, wantsJson } from './wants-json.ts';
+
+export function addUnregisterCommand(program: Command, context: CliContext): void {
+  program
+    .command('unregister')
+    .summary('shut a sandbox out')
+    .description('Removes a registration; what the sandbox has open is closed.')
+    .argument('<id-or-ip>', 'the sandbox')
+    .addHelpText('after', '\nExamples:\n  sallyport unregister sbx_4f1c\n  sallyport unregister 172.18.0.5')
+    .action(async (which: string, _options: object, command: Command) => {
+      await context.admin.call('DELETE', `/internal/containers/${encodeURIComponent(which)}`);
+      if (wantsJson(command)) printJson(context, { unregistered: which });
+      else context.print(`${context.colors.green('Unregistered')} ${printable(which)}`);
+    });
+}

@@ -1,0 +1,112 @@
+// `sallyport up`: the gateway in the foreground. Says what is live, then stays until a signal: SIGHUP reads the
+// configuration again, SIGTERM and SIGINT let open requests finish, a second one ends at once.
+import type { Command } from 'commander';
+import type { CliContext } from './cli-context.ts';
+import type { Gateway, StartGateway, StartSummary } from './gateway-port.ts';
+import { printable } from './printable.ts';
+import { printJson, wantsJson } from './wants-json.ts';
+
+/** The part of `process` that is needed, so that a test can send signals to the command alone. */
+export interface Signals {
+  on(signal: NodeJS.Signals, listener: () => void): unknown;
+  removeListener(signal: NodeJS.Signals, listener: () => void): unknown;
+  exit(code: number): void;
+}
+
+export function addUpCommand(program: Command, context: CliContext): void {
+  program
+    .command('up')
+    .summary('start the gateway in the foreground')
+    .description('Starts the gateway in the foreground and says what is live.')
+    .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
+    .addHelpText(
+      'after',
+      `
+Signals:
+  SIGHUP            reads the configuration again
+  SIGTERM, SIGINT   lets open requests finish, then ends; a second one ends at once
+
+Examples:
+  sallyport up
+  sallyport up --config ./sallyport.yaml`,
+    )
+    .action(async (options: { config?: string }, command: Command) => {
+      const gateway = await (await loadStart())({
+        home: context.places.home,
+        ...(options.config !== undefined && { config: options.config }),
+      });
+      if (wantsJson(command)) printJson(context, gateway.summary);
+      else context.print(describeStart(context, gateway.summary));
+      await serveUntilSignal(gateway, context, process as Signals);
+    });
+}
+
+/** Loaded only here: every other command stays quick and small. */
+async function loadStart(): Promise<StartGateway> {
+  const { startGateway } = await import('../service.ts');
+  return startGateway;
+}
+
+export function describeStart(context: Pick<CliContext, 'colors'>, summary: StartSummary): string {
+  const { colors } = context;
+  const lines = [colors.bold('Sallyport is up.'), ''];
+  const fact = (name: string, text: string) => lines.push(`  ${name.padEnd(12)} ${text}`);
+  fact('config', `${printable(summary.config)} (${summary.hosts} hosts allowed)`);
+  for (const door of summary.doors) fact('door', printable(door));
+  fact('admin', printable(summary.adminSocket));
+  fact('CA', printable(summary.caPath));
+  lines.push('', 'Controls');
+  for (const { name, live, detail } of summary.controls) {
+    const state = live ? colors.green('live') : colors.red('OFF ');
+    lines.push(`  ${state}  ${printable(name).padEnd(12)} ${colors.dim(printable(detail))}`.trimEnd());
+  }
+  lines.push('', 'Credentials');
+  if (summary.credentials.length === 0) lines.push('  none configured');
+  for (const { name, source, set } of summary.credentials) {
+    const state = set ? colors.green('set    ') : colors.yellow('not set');
+    const todo = set || source !== 'memory' ? '' : colors.dim(`  sallyport secret set ${printable(name)} < file`);
+    lines.push(`  ${state}  ${printable(name).padEnd(12)} ${printable(source)}${todo}`);
+  }
+  for (const warning of summary.warnings) {
+    lines.push('', `${colors.yellow('warning')} ${warning.split('\n').map(printable).join('\n        ')}`);
+  }
+  lines.push('', colors.dim('Let a sandbox in: sallyport register --ip ADDRESS'));
+  return lines.join('\n');
+}
+
+/** Resolves when the gateway has stopped. */
+export function serveUntilSignal(gateway: Gateway, context: Pick<CliContext, 'say'>, signals: Signals): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let stopping = false;
+    const reload = (): void => {
+      if (stopping) return;
+      gateway.reload().then(
+        () => context.say('The configuration was read again and is in force.'),
+        (error: unknown) =>
+          context.say(
+            `The configuration was NOT taken over, the old one stays in force:\n${error instanceof Error ? error.message : error}`,
+          ),
+      );
+    };
+    const stop = (): void => {
+      if (stopping) {
+        context.say('Ended at once; open requests were cut off.');
+        signals.exit(130);
+        return;
+      }
+      stopping = true;
+      context.say('Letting open requests finish … (once more ends at once)');
+      gateway
+        .stop()
+        .then(resolve, reject)
+        .finally(() => {
+          signals.removeListener('SIGHUP', reload);
+          signals.removeListener('SIGTERM', stop);
+          signals.removeListener('SIGINT', stop);
+        });
+    };
+    signals.on('SIGHUP', reload);
+    signals.on('SIGTERM', stop);
+    signals.on('SIGINT', stop);
+  });
+}

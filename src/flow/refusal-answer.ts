@@ -1,0 +1,35 @@
+// How a refusal looks to the client: the contract's JSON, or plain text where git is asking, which shows nothing else.
+// Only what the refusal may tell: never its cause.
+import type { Arrived } from './flow.ts';
+import { HeaderList } from './header-list.ts';
+import type { Refusal } from './refusal.ts';
+
+const gitEndpoint = /\/(?:info\/refs|git-upload-pack|git-receive-pack)(?:\?|$)/;
+
+export function renderRefusal(refusal: Refusal, flow: Arrived): { headers: HeaderList; body: Buffer } {
+  const headers = new HeaderList();
+  const forGit = gitEndpoint.test(flow.request.target);
+  headers.append('Content-Type', forGit ? 'text/plain; charset=utf-8' : 'application/json');
+  headers.append('Cache-Control', 'no-store');
+  // Tells our own no from one of the upstream.
+  headers.append('X-Sallyport-Refused', refusal.code);
+  if (refusal.status === 407) headers.append('Proxy-Authenticate', 'Basic realm="sallyport"');
+  if (refusal.retryAfterSeconds !== null) headers.append('Retry-After', String(refusal.retryAfterSeconds));
+  const text = forGit ? inWords(refusal, flow) : `${JSON.stringify(asJson(refusal, flow))}\n`;
+  return { headers, body: Buffer.from(text) };
+}
+
+function asJson(refusal: Refusal, flow: Arrived): object {
+  return {
+    error: refusal.message,
+    code: refusal.code,
+    rule: refusal.rule,
+    hint: refusal.hint,
+    request_id: flow.requestId,
+  };
+}
+
+function inWords(refusal: Refusal, flow: Arrived): string {
+  const hint = refusal.hint === '' ? '' : `${refusal.hint}\n`;
+  return `${refusal.message}\n${hint}(rule ${refusal.rule}, request ${flow.requestId})\n`;
+}

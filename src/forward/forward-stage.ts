@@ -1,0 +1,160 @@
+// The stage that reaches the upstream and brings the answer back: picks a connection of this sandbox to this origin,
+// or dials one, and streams. HTTP/1.1 clients get an HTTP/1.1 upstream, HTTP/2 clients whatever ALPN agrees on.
+import { ClientGone } from '../flow/client-gone.ts';
+import type { Forwarded, Injected } from '../flow/flow.ts';
+import { learn } from '../flow/learn.ts';
+import { Refusal } from '../flow/refusal.ts';
+import type { Stage } from '../flow/stage.ts';
+import type { Sweeper } from '../kit/sweeper.ts';
+import type { CompiledPolicy } from '../policy/compiled.ts';
+import { Dialler, type DialSettings, type Origin } from './dial.ts';
+import { type RelayEnd, type RelaySettings, relayH1, StaleConnection } from './h1-relay.ts';
+import { relayH2 } from './h2-relay.ts';
+import { H2Sessions, type H2Upstream } from './h2-sessions.ts';
+import { relayTunnel } from './tunnel-relay.ts';
+import { H1Upstream, UpstreamPool } from './upstream-pool.ts';
+
+export interface ForwardStage extends Stage<Injected, Forwarded> {
+  /** Closes kept connections: of one sandbox, or (null) all, e.g. after a reload. */
+  drop(sandboxId: string | null): void;
+}
+
+type Upstream = { readonly h1: H1Upstream } | { readonly h2: H2Upstream };
+
+export function createForwardStage(settings: DialSettings, sweeper: Sweeper): ForwardStage {
+  const forwarder = new Forwarder(settings, sweeper);
+  return {
+    name: 'forward',
+    run: (flow) => forwarder.run(flow),
+    drop: (sandboxId) => forwarder.drop(sandboxId),
+  };
+}
+
+class Forwarder {
+  readonly #policy: () => CompiledPolicy;
+  readonly #sweeper: Sweeper;
+  readonly #dialler: Dialler;
+  readonly #pool: UpstreamPool;
+  readonly #sessions: H2Sessions;
+  /** One dial at a time for HTTP/2: the streams that come meanwhile share its session. */
+  readonly #dialling = new Map<string, Promise<Upstream>>();
+
+  constructor(settings: DialSettings, sweeper: Sweeper) {
+    this.#policy = settings.policy;
+    this.#sweeper = sweeper;
+    this.#dialler = new Dialler(settings);
+    this.#pool = new UpstreamPool(sweeper);
+    this.#sessions = new H2Sessions(sweeper);
+  }
+
+  drop(sandboxId: string | null): void {
+    this.#pool.drop(sandboxId);
+    this.#sessions.drop(sandboxId);
+  }
+
+  async run(flow: Injected): Promise<Forwarded> {
+    const settings = this.#relaySettings();
+    if (flow.canonical.kind === 'tunnel') {
+      return finished(flow, await relayTunnel(this.#dialler, flow, settings));
+    }
+    const { scheme, host, port } = flow.canonical;
+    // Kept apart by what was offered: an HTTP/2 client must not inherit a connection that HTTP/1.1 was asked for on.
+    const offered = flow.exchange.form === 'wire' ? 'h1' : 'h2';
+    const key = `${flow.sandbox.id} ${offered} ${scheme}://${host}:${port}`;
+    const waiting = (): Upstream | null => (offered === 'h1' ? this.#idleH1(key) : this.#liveH2(key));
+    try {
+      return finished(flow, await this.#relay(waiting() ?? (await this.#connect(key, flow)), flow, settings));
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+      if (!isRepeatable(flow)) throw closedUnderfoot(host, error);
+      // Nothing was answered and nothing can have been done twice: one more try, on a connection of its own.
+      this.#pool.drop(flow.sandbox.id);
+      return finished(flow, await this.#relay(await this.#connect(key, flow), flow, settings));
+    }
+  }
+
+  #idleH1(key: string): Upstream | null {
+    const h1 = this.#pool.take(key);
+    return h1 === null ? null : { h1 };
+  }
+
+  #liveH2(key: string): Upstream | null {
+    const h2 = this.#sessions.get(key);
+    return h2 === null ? this.#idleH1(key) : { h2 };
+  }
+
+  async #connect(key: string, flow: Injected): Promise<Upstream> {
+    const { scheme, host, port } = flow.canonical;
+    const origin: Origin = { scheme, host, port };
+    let gone = false;
+    flow.exchange.onAbandoned = () => {
+      gone = true;
+    };
+    const upstream =
+      flow.exchange.form === 'wire' ? await this.#dialH1(key, origin) : await this.#dialShared(key, origin);
+    if (!gone) return upstream;
+    if ('h1' in upstream) upstream.h1.socket.destroy();
+    throw new ClientGone();
+  }
+
+  async #dialH1(key: string, origin: Origin): Promise<Upstream> {
+    return { h1: new H1Upstream(key, await this.#dialler.dial(origin, ['http/1.1']), this.#sweeper) };
+  }
+
+  async #dialShared(key: string, origin: Origin): Promise<Upstream> {
+    const underway = this.#dialling.get(key);
+    if (underway !== undefined) {
+      const upstream = await underway;
+      // Where the upstream turns out to speak HTTP/1.1 a connection carries one request: everyone dials for themselves.
+      return 'h2' in upstream ? upstream : this.#dialH1(key, origin);
+    }
+    const dialling = this.#dialler.dial(origin, ['h2', 'http/1.1']).then((dialled): Upstream => {
+      if (dialled.protocol === 'h2') return { h2: this.#sessions.open(key, origin, dialled) };
+      return { h1: new H1Upstream(key, dialled, this.#sweeper) };
+    });
+    this.#dialling.set(key, dialling);
+    try {
+      return await dialling;
+    } finally {
+      this.#dialling.delete(key);
+    }
+  }
+
+  #relay(upstream: Upstream, flow: Injected, settings: RelaySettings): Promise<RelayEnd> {
+    if ('h2' in upstream) return relayH2(upstream.h2, flow, settings);
+    if (isGrpc(flow)) {
+      upstream.h1.socket.destroy();
+      throw new Refusal('upstream.protocol', `${flow.canonical.host} speaks only HTTP/1.1, and gRPC needs HTTP/2`);
+    }
+    return relayH1(upstream.h1, flow, this.#pool, settings);
+  }
+
+  #relaySettings(): RelaySettings {
+    const { headBytes, headersTimeoutMs, idleTimeoutMs } = this.#policy().limits;
+    return { sweeper: this.#sweeper, headBytes, headersTimeoutMs, idleTimeoutMs };
+  }
+}
+
+function finished(flow: Injected, end: RelayEnd): Forwarded {
+  return learn(flow, end);
+}
+
+function isGrpc(flow: Injected): boolean {
+  return (
+    flow.exchange.form === 'payload' && (flow.outgoing.headers.get('content-type') ?? '').startsWith('application/grpc')
+  );
+}
+
+function isRepeatable(flow: Injected): boolean {
+  const { method } = flow.canonical;
+  return (
+    flow.exchange.requestFraming.kind === 'none' && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
+  );
+}
+
+function closedUnderfoot(host: string, cause: Error): Refusal {
+  return new Refusal('upstream.closed', `${host} closed the connection before it answered`, {
+    hint: 'The request may have been carried out; repeat it if that is safe.',
+    cause,
+  });
+}

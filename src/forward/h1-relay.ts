@@ -1,0 +1,358 @@
+// One request over one HTTP/1.1 upstream connection, streamed both ways. Between two HTTP/1.1 sides bodies are passed
+// on as the buffers they came in, framing checked; towards an HTTP/2 client they are unwrapped. An answer that cannot
+// be read in exactly one way is an upstream failure, and what was half sent is never made to look whole.
+import { ClientGone } from '../flow/client-gone.ts';
+import type { BodyWriter } from '../flow/exchange.ts';
+import type { Injected } from '../flow/flow.ts';
+import { HeaderList } from '../flow/header-list.ts';
+import { Refusal } from '../flow/refusal.ts';
+import { BodyReader } from '../http1/body-reader.ts';
+import { type ParsedResponseHead, parseResponseHead } from '../http1/response-head.ts';
+import { encodeChunk, encodeMessage, lastChunk, renderHead } from '../http1/write-head.ts';
+import type { Sweeper } from '../kit/sweeper.ts';
+import { endToEnd } from './end-to-end.ts';
+import type { ConnectionOwner, H1Upstream, UpstreamPool } from './upstream-pool.ts';
+
+export interface RelayEnd {
+  readonly status: number;
+  readonly upstreamAddress: string;
+}
+
+export interface RelaySettings {
+  readonly sweeper: Sweeper;
+  readonly headBytes: number;
+  readonly headersTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+}
+
+/** A kept-alive connection turned out to be closed before it answered anything: the request may be tried once more. */
+export class StaleConnection extends Error {
+  override readonly name = 'StaleConnection';
+}
+
+const joinBytes = 16 * 1024;
+
+export function relayH1(
+  upstream: H1Upstream,
+  flow: Injected,
+  pool: UpstreamPool,
+  settings: RelaySettings,
+): Promise<RelayEnd> {
+  return new Promise((resolve, reject) => {
+    new H1Relay(upstream, flow, pool, settings, resolve, reject).start();
+  });
+}
+
+class H1Relay implements BodyWriter, ConnectionOwner {
+  onDrain: (() => void) | null = null;
+  readonly #upstream: H1Upstream;
+  readonly #flow: Injected;
+  readonly #pool: UpstreamPool;
+  readonly #settings: RelaySettings;
+  readonly #resolve: (end: RelayEnd) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #rechunk: boolean;
+  #unsentHead = '';
+  #requestSent = false;
+  #heldHead: Buffer | null = null;
+  #response: ParsedResponseHead | null = null;
+  #reader: BodyReader | null = null;
+  #writer: BodyWriter | null = null;
+  #raw = false;
+  #settled = false;
+
+  constructor(
+    upstream: H1Upstream,
+    flow: Injected,
+    pool: UpstreamPool,
+    settings: RelaySettings,
+    resolve: (end: RelayEnd) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#upstream = upstream;
+    this.#flow = flow;
+    this.#pool = pool;
+    this.#settings = settings;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#rechunk = flow.exchange.form === 'payload' && flow.exchange.requestFraming.kind === 'chunked';
+  }
+
+  start(): void {
+    const { exchange } = this.#flow;
+    this.#upstream.owner = this;
+    this.#upstream.deadlineMs = this.#settings.sweeper.nowMs + this.#settings.headersTimeoutMs;
+    exchange.onAbandoned = () => this.#abandon();
+    const head = requestHead(this.#flow);
+    if (exchange.requestFraming.kind === 'none') {
+      this.#requestSent = true;
+      this.#upstream.socket.write(head, 'latin1');
+      return;
+    }
+    this.#unsentHead = head;
+    exchange.sendBody(this);
+    this.flush();
+  }
+
+  // The request body, from the client.
+
+  write(chunk: Buffer): boolean {
+    if (this.#settled) return true;
+    this.#touch();
+    const { socket } = this.#upstream;
+    if (this.#raw || !this.#rechunk) {
+      const head = this.#unsentHead;
+      if (head === '') return socket.write(chunk);
+      this.#unsentHead = '';
+      if (chunk.length <= joinBytes) return socket.write(encodeMessage(head, chunk));
+      socket.cork();
+      socket.write(head, 'latin1');
+      const more = socket.write(chunk);
+      socket.uncork();
+      return more;
+    }
+    socket.cork();
+    this.flush();
+    let more = true;
+    for (const part of encodeChunk(chunk)) more = socket.write(part);
+    socket.uncork();
+    return more;
+  }
+
+  flush(): void {
+    if (this.#unsentHead === '' || this.#settled) return;
+    this.#upstream.socket.write(this.#unsentHead, 'latin1');
+    this.#unsentHead = '';
+  }
+
+  end(trailers: HeaderList | null): void {
+    if (this.#settled) return;
+    this.#requestSent = true;
+    if (this.#raw) {
+      this.#upstream.socket.end();
+      return;
+    }
+    this.flush();
+    if (!this.#rechunk) return;
+    try {
+      this.#upstream.socket.write(lastChunk(trailers));
+    } catch (error) {
+      this.fail(new Refusal('malformed.framing', 'a trailer of the request may not be sent there', { cause: error }));
+    }
+  }
+
+  fail(reason: Error): void {
+    this.#breakOff(reason);
+  }
+
+  // The answer, from the upstream.
+
+  onUpstreamData(chunk: Buffer): void {
+    this.#touch();
+    if (this.#raw) {
+      if (!this.#writer!.write(chunk)) this.#upstream.socket.pause();
+      return;
+    }
+    try {
+      if (this.#reader === null) this.#readHead(chunk);
+      else this.#readBody(chunk, 0);
+    } catch (cause) {
+      if (cause instanceof Refusal) this.#breakOff(cause);
+      else
+        this.#breakOff(
+          new Refusal('upstream.protocol', `${this.#flow.canonical.host} sent an answer that cannot be read safely`, {
+            cause,
+          }),
+        );
+    }
+  }
+
+  #readHead(chunk: Buffer): void {
+    const bytes = this.#heldHead === null ? chunk : Buffer.concat([this.#heldHead, chunk]);
+    this.#heldHead = null;
+    let at = 0;
+    for (;;) {
+      const head = parseResponseHead(bytes, at, this.#settings.headBytes, this.#flow.canonical.method);
+      if (head === null) {
+        this.#heldHead = at === 0 ? bytes : bytes.subarray(at);
+        return;
+      }
+      at = head.headEnd;
+      if (head.status === 101) return this.#upgrade(head, bytes, at);
+      if (head.status >= 200) {
+        this.#respond(head);
+        this.#readBody(bytes, at);
+        return;
+      }
+      // 100 is answered by the exchange itself, so the upstream's own is not passed on.
+      if (head.status !== 100) this.#flow.exchange.inform(head.status, endToEnd(head));
+    }
+  }
+
+  #respond(head: ParsedResponseHead): void {
+    if (head.status > 599)
+      throw new Refusal('upstream.protocol', `${this.#flow.canonical.host} answered with status ${head.status}`);
+    this.#response = head;
+    this.#upstream.deadlineMs = this.#settings.sweeper.nowMs + this.#settings.idleTimeoutMs;
+    this.#reader = new BodyReader(head.framing);
+    const writer = this.#flow.exchange.respond({
+      status: head.status,
+      reason: head.reason,
+      headers: endToEnd(head),
+      framing: head.framing,
+    });
+    writer.onDrain = () => this.#upstream.socket.resume();
+    this.#writer = writer;
+  }
+
+  #readBody(bytes: Buffer, at: number): void {
+    const writer = this.#writer!;
+    const reader = this.#reader!;
+    let more = true;
+    let end: number;
+    if (this.#flow.exchange.form === 'wire') {
+      end = reader.feedWire(bytes, at);
+      const to = end < 0 ? bytes.length : end;
+      if (to > at) more = writer.write(at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to));
+      else writer.flush();
+    } else {
+      end = reader.feedPayload(bytes, at, (slice) => {
+        more = writer.write(slice) && more;
+      });
+    }
+    if (end >= 0) this.#complete(end === bytes.length);
+    else if (!more) this.#upstream.socket.pause();
+  }
+
+  /** The answer is whole. `clean`: nothing came after it. */
+  #complete(clean: boolean): void {
+    const { trailers } = this.#reader!;
+    const response = this.#response!;
+    const upstream = this.#upstream;
+    this.#settled = true;
+    upstream.owner = null;
+    if (clean && response.keepAlive && this.#requestSent && !upstream.socket.destroyed) {
+      upstream.socket.resume();
+      this.#pool.give(upstream, keepAliveOf(response));
+    } else upstream.socket.destroy();
+    this.#writer!.end(trailers === null ? null : new HeaderList(trailers.names, trailers.keys, trailers.values));
+    this.#resolve({ status: response.status, upstreamAddress: upstream.address });
+  }
+
+  #upgrade(head: ParsedResponseHead, bytes: Buffer, at: number): void {
+    if (this.#flow.canonical.kind !== 'websocket') {
+      throw new Refusal('upstream.protocol', `${this.#flow.canonical.host} switched protocols unasked`);
+    }
+    this.#response = head;
+    const headers = endToEnd(head).append('Connection', 'Upgrade').append('Upgrade', 'websocket');
+    const { exchange } = this.#flow;
+    exchange.respond({ status: 101, reason: head.reason, headers, framing: head.framing }).flush();
+    this.#raw = true;
+    this.#writer = exchange.goRaw(this);
+    this.#writer.onDrain = () => this.#upstream.socket.resume();
+    if (at < bytes.length) this.#writer.write(bytes.subarray(at));
+  }
+
+  onUpstreamDrain(): void {
+    this.onDrain?.();
+  }
+
+  onUpstreamClosed(error: Error | null): void {
+    if (this.#settled) return;
+    const { host } = this.#flow.canonical;
+    if (this.#raw || this.#response?.framing.kind === 'until-close') {
+      this.#settled = true;
+      if (error === null || this.#raw) this.#writer!.end(null);
+      else this.#writer!.fail(error);
+      this.#resolve({ status: this.#response!.status, upstreamAddress: this.#upstream.address });
+      return;
+    }
+    this.#settled = true;
+    this.#writer?.fail(error ?? new Error('upstream closed'));
+    const untouched = this.#response === null && this.#heldHead === null;
+    if (untouched && this.#upstream.reused) this.#reject(new StaleConnection());
+    else {
+      this.#reject(
+        new Refusal('upstream.closed', `${host} closed the connection before its answer was complete`, {
+          hint: 'The request may have been carried out; repeat it if that is safe.',
+          cause: error ?? undefined,
+        }),
+      );
+    }
+  }
+
+  onUpstreamExpired(): void {
+    const waiting = this.#response === null;
+    this.#breakOff(
+      new Refusal(
+        'upstream.timeout',
+        `${this.#flow.canonical.host} ${waiting ? 'did not answer' : 'fell silent'} for too long`,
+        {
+          rule: waiting ? 'limits.headers_timeout_ms' : 'limits.idle_timeout_ms',
+        },
+      ),
+    );
+  }
+
+  #abandon(): void {
+    if (this.#settled) return;
+    if (this.#raw) {
+      this.#settled = true;
+      this.#upstream.owner = null;
+      this.#upstream.socket.destroy();
+      this.#resolve({ status: 101, upstreamAddress: this.#upstream.address });
+    } else this.#breakOff(new ClientGone());
+  }
+
+  #breakOff(reason: Error): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#upstream.owner = null;
+    this.#upstream.socket.destroy();
+    this.#writer?.fail(reason);
+    this.#reject(reason);
+  }
+
+  #touch(): void {
+    const { idleTimeoutMs, headersTimeoutMs, sweeper } = this.#settings;
+    this.#upstream.deadlineMs = sweeper.nowMs + (this.#response === null ? headersTimeoutMs : idleTimeoutMs);
+  }
+}
+
+function requestHead({ canonical, outgoing, exchange }: Injected): string {
+  const { headers } = outgoing;
+  const names = ['Host', ...headers.names];
+  const values = [authorityOf(canonical.host, canonical.port, canonical.scheme), ...headers.values];
+  if (exchange.form === 'payload') joinCookies(names, values);
+  if (exchange.requestFraming.kind === 'chunked') {
+    names.push('Transfer-Encoding');
+    values.push('chunked');
+  }
+  if (canonical.kind === 'websocket') {
+    names.push('Connection', 'Upgrade');
+    values.push('Upgrade', 'websocket');
+  }
+  return renderHead(`${canonical.method} ${outgoing.target} HTTP/1.1`, names, values);
+}
+
+export function authorityOf(host: string, port: number, scheme: 'https' | 'http'): string {
+  return port === (scheme === 'https' ? 443 : 80) ? host : `${host}:${port}`;
+}
+
+/** RFC 9113 8.2.3: HTTP/2 may split Cookie; HTTP/1.1 must have one. */
+function joinCookies(names: string[], values: string[]): void {
+  const cookies = values.filter((_, i) => names[i]!.toLowerCase() === 'cookie');
+  if (cookies.length < 2) return;
+  for (let i = names.length - 1; i >= 0; i--) {
+    if (names[i]!.toLowerCase() !== 'cookie') continue;
+    names.splice(i, 1);
+    values.splice(i, 1);
+  }
+  names.push('cookie');
+  values.push(cookies.join('; '));
+}
+
+function keepAliveOf(head: ParsedResponseHead): string | undefined {
+  const at = head.keys.indexOf('keep-alive');
+  return at < 0 ? undefined : head.values[at];
+}

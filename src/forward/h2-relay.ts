@@ -1,0 +1,193 @@
+// One request over one HTTP/2 stream to the upstream, for HTTP/2 clients: nothing is downgraded, trailers and interim
+// answers pass, so gRPC works. A stream that ends badly never looks complete to the client.
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import { ClientGone } from '../flow/client-gone.ts';
+import type { BodyWriter } from '../flow/exchange.ts';
+import type { Injected } from '../flow/flow.ts';
+import type { HeaderList } from '../flow/header-list.ts';
+import { Refusal } from '../flow/refusal.ts';
+import { fieldsOfHttp2, toHttp2 } from '../kit/http2-fields.ts';
+import type { Perishable } from '../kit/sweeper.ts';
+import { endToEnd } from './end-to-end.ts';
+import { authorityOf, type RelayEnd, type RelaySettings, StaleConnection } from './h1-relay.ts';
+import type { H2Upstream } from './h2-sessions.ts';
+
+const endStreamFlag = 0x1;
+
+export function relayH2(upstream: H2Upstream, flow: Injected, settings: RelaySettings): Promise<RelayEnd> {
+  return new Promise((resolve, reject) => {
+    new H2Relay(upstream, flow, settings, resolve, reject).start();
+  });
+}
+
+class H2Relay implements Perishable {
+  deadlineMs: number;
+  readonly #upstream: H2Upstream;
+  readonly #flow: Injected;
+  readonly #settings: RelaySettings;
+  readonly #resolve: (end: RelayEnd) => void;
+  readonly #reject: (error: Error) => void;
+  #stream: ClientHttp2Stream | null = null;
+  #writer: BodyWriter | null = null;
+  #status = 0;
+  #trailers: HeaderList | null = null;
+  #settled = false;
+
+  constructor(
+    upstream: H2Upstream,
+    flow: Injected,
+    settings: RelaySettings,
+    resolve: (end: RelayEnd) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#upstream = upstream;
+    this.#flow = flow;
+    this.#settings = settings;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.deadlineMs = settings.sweeper.nowMs + settings.headersTimeoutMs;
+  }
+
+  start(): void {
+    const { exchange } = this.#flow;
+    const bodyless = exchange.requestFraming.kind === 'none';
+    const stream = this.#upstream.session.request(requestHeaders(this.#flow), {
+      endStream: bodyless,
+      waitForTrailers: !bodyless,
+    });
+    this.#stream = stream;
+    this.#upstream.streamOpened();
+    this.#settings.sweeper.join(this);
+    exchange.onAbandoned = () => this.#breakOff(new ClientGone());
+    stream.on('headers', (headers: IncomingHttpHeaders) => {
+      const status = Number(headers[':status']);
+      if (status !== 100) exchange.inform(status, fieldsOf(headers));
+    });
+    stream.on('response', (headers: IncomingHttpHeaders, flags: number) => this.#respond(headers, flags));
+    stream.on('trailers', (headers: IncomingHttpHeaders) => {
+      this.#trailers = fieldsOf(headers);
+    });
+    stream.on('data', (chunk: Buffer) => {
+      this.#touch();
+      if (this.#writer !== null && !this.#writer.write(chunk)) stream.pause();
+    });
+    stream.on('end', () => {
+      if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) this.#complete();
+    });
+    stream.on('error', (error) => this.#failed(error));
+    stream.on('close', () => {
+      this.#upstream.streamClosed();
+      this.#failed(null);
+    });
+    if (!bodyless) exchange.sendBody(this.#requestWriter(stream));
+  }
+
+  #requestWriter(stream: ClientHttp2Stream): BodyWriter {
+    let trailers: HeaderList | null = null;
+    stream.on('wantTrailers', () => stream.sendTrailers(trailers === null ? {} : toHttp2(trailers)));
+    const writer: BodyWriter = {
+      onDrain: null,
+      write: (chunk) => {
+        this.#touch();
+        return stream.destroyed ? true : stream.write(chunk);
+      },
+      flush: () => {},
+      end: (fields) => {
+        trailers = fields;
+        if (!stream.destroyed) stream.end();
+      },
+      fail: (reason) => this.#breakOff(reason),
+    };
+    stream.on('drain', () => writer.onDrain?.());
+    return writer;
+  }
+
+  #respond(headers: IncomingHttpHeaders, flags: number): void {
+    if (this.#settled) return;
+    this.#touch();
+    this.#status = Number(headers[':status']);
+    const ended = (flags & endStreamFlag) !== 0;
+    const fields = fieldsOf(headers);
+    this.#writer = this.#flow.exchange.respond({
+      status: this.#status,
+      reason: '',
+      headers: fields,
+      framing: ended ? { kind: 'none' } : { kind: 'chunked' },
+    });
+    this.#writer.onDrain = () => this.#stream!.resume();
+  }
+
+  #complete(): void {
+    if (this.#settled) return;
+    if (this.#status === 0) {
+      this.#failed(null);
+      return;
+    }
+    this.#settle();
+    this.#writer!.end(this.#trailers);
+    this.#resolve({ status: this.#status, upstreamAddress: this.#upstream.address });
+  }
+
+  #failed(error: Error | null): void {
+    if (this.#settled) return;
+    const stale =
+      this.#status === 0 &&
+      (this.#upstream.session.destroyed || this.#stream!.rstCode === constants.NGHTTP2_REFUSED_STREAM);
+    if (stale) {
+      this.#settle();
+      this.#reject(new StaleConnection());
+      return;
+    }
+    this.#breakOff(
+      new Refusal('upstream.closed', `${this.#flow.canonical.host} broke off the request`, {
+        hint: 'The request may have been carried out; repeat it if that is safe.',
+        cause: error ?? new Error(`stream closed with code ${this.#stream!.rstCode}`),
+      }),
+    );
+  }
+
+  expire(): void {
+    const waiting = this.#status === 0;
+    this.#breakOff(
+      new Refusal(
+        'upstream.timeout',
+        `${this.#flow.canonical.host} ${waiting ? 'did not answer' : 'fell silent'} for too long`,
+        {
+          rule: waiting ? 'limits.headers_timeout_ms' : 'limits.idle_timeout_ms',
+        },
+      ),
+    );
+  }
+
+  #breakOff(reason: Error): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#stream!.close(constants.NGHTTP2_CANCEL);
+    this.#writer?.fail(reason);
+    this.#reject(reason);
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    this.#settings.sweeper.leave(this);
+  }
+
+  #touch(): void {
+    const { sweeper, headersTimeoutMs, idleTimeoutMs } = this.#settings;
+    this.deadlineMs = sweeper.nowMs + (this.#status === 0 ? headersTimeoutMs : idleTimeoutMs);
+  }
+}
+
+function requestHeaders({ canonical, outgoing }: Injected): OutgoingHttpHeaders {
+  return {
+    ':method': canonical.method,
+    ':scheme': canonical.scheme,
+    ':authority': authorityOf(canonical.host, canonical.port, canonical.scheme),
+    ':path': outgoing.target,
+    ...toHttp2(outgoing.headers),
+  };
+}
+
+function fieldsOf(headers: IncomingHttpHeaders): HeaderList {
+  return endToEnd(fieldsOfHttp2(headers));
+}

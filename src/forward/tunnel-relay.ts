@@ -1,0 +1,59 @@
+// Passes the bytes of an undecrypted tunnel both ways, with back-pressure, until either side ends. Reads nothing.
+import type { BodyWriter } from '../flow/exchange.ts';
+import type { Injected } from '../flow/flow.ts';
+import { Refusal } from '../flow/refusal.ts';
+import type { Perishable } from '../kit/sweeper.ts';
+import type { Dialler } from './dial.ts';
+import type { RelayEnd, RelaySettings } from './h1-relay.ts';
+
+export async function relayTunnel(dialler: Dialler, flow: Injected, settings: RelaySettings): Promise<RelayEnd> {
+  const { exchange, canonical } = flow;
+  let gone = false;
+  exchange.onAbandoned = () => {
+    gone = true;
+  };
+  const { socket, address } = await dialler.open(canonical.host, canonical.port);
+  if (gone) {
+    socket.destroy();
+    return { status: 200, upstreamAddress: address };
+  }
+  return new Promise((resolve, reject) => {
+    const { sweeper, idleTimeoutMs } = settings;
+    const watch: Perishable = {
+      deadlineMs: sweeper.nowMs + idleTimeoutMs,
+      expire: () => socket.destroy(new Refusal('upstream.timeout', 'the tunnel fell silent for too long')),
+    };
+    sweeper.join(watch);
+    const touch = (): void => {
+      watch.deadlineMs = sweeper.nowMs + idleTimeoutMs;
+    };
+    const toUpstream: BodyWriter = {
+      onDrain: null,
+      write: (chunk) => {
+        touch();
+        return socket.write(chunk);
+      },
+      flush: () => {},
+      end: () => socket.end(),
+      fail: () => socket.destroy(),
+    };
+    exchange.onAbandoned = () => socket.destroy();
+    socket.on('drain', () => toUpstream.onDrain?.());
+    const toClient = exchange.goRaw(toUpstream);
+    toClient.onDrain = () => socket.resume();
+    socket.on('data', (chunk: Buffer) => {
+      touch();
+      if (!toClient.write(chunk)) socket.pause();
+    });
+    let failure: Error | null = null;
+    socket.on('error', (error) => {
+      failure = error;
+    });
+    socket.on('close', () => {
+      sweeper.leave(watch);
+      toClient.end(null);
+      if (failure instanceof Refusal) reject(failure);
+      else resolve({ status: 200, upstreamAddress: address });
+    });
+  });
+}

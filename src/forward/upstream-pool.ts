@@ -1,0 +1,111 @@
+// Kept-alive HTTP/1.1 connections to upstreams. Never shared between sandboxes: if one sandbox ever brought a
+// connection out of step, no other could be given the wrong answer. // Guards: threats.md T11
+import type { Socket } from 'node:net';
+import type { Perishable, Sweeper } from '../kit/sweeper.ts';
+import type { Dialled } from './dial.ts';
+
+/** Whoever uses a connection at the moment. */
+export interface ConnectionOwner {
+  onUpstreamData(chunk: Buffer): void;
+  onUpstreamDrain(): void;
+  onUpstreamClosed(error: Error | null): void;
+  onUpstreamExpired(): void;
+}
+
+/** Servers close idle connections unannounced, most after five seconds or more. */
+const defaultIdleMs = 4_000;
+const maxIdleMs = 60_000;
+const maxIdlePerKey = 256;
+
+export class H1Upstream implements Perishable {
+  deadlineMs = Number.POSITIVE_INFINITY;
+  owner: ConnectionOwner | null = null;
+  /** It has carried an earlier request: it may have been closed by the server meanwhile. */
+  reused = false;
+  readonly socket: Socket;
+  readonly address: string;
+  readonly key: string;
+  #error: Error | null = null;
+
+  constructor(key: string, dialled: Dialled, sweeper: Sweeper) {
+    this.key = key;
+    this.socket = dialled.socket;
+    this.address = dialled.address;
+    sweeper.join(this);
+    this.socket.on('data', (chunk: Buffer) => {
+      // Bytes nobody asked for: the connection is out of step and is not used again.
+      if (this.owner === null) this.socket.destroy();
+      else this.owner.onUpstreamData(chunk);
+    });
+    this.socket.on('drain', () => this.owner?.onUpstreamDrain());
+    this.socket.on('error', (error) => {
+      this.#error = error;
+    });
+    this.socket.on('close', () => {
+      sweeper.leave(this);
+      const { owner } = this;
+      this.owner = null;
+      owner?.onUpstreamClosed(this.#error);
+    });
+  }
+
+  expire(): void {
+    if (this.owner === null) this.socket.destroy();
+    else this.owner.onUpstreamExpired();
+  }
+}
+
+export class UpstreamPool {
+  readonly #idle = new Map<string, H1Upstream[]>();
+  readonly #sweeper: Sweeper;
+
+  constructor(sweeper: Sweeper) {
+    this.#sweeper = sweeper;
+  }
+
+  take(key: string): H1Upstream | null {
+    const idle = this.#idle.get(key);
+    if (idle === undefined) return null;
+    for (;;) {
+      const connection = idle.pop();
+      if (connection === undefined) {
+        this.#idle.delete(key);
+        return null;
+      }
+      if (!connection.socket.destroyed && connection.socket.writable && connection.deadlineMs > this.#sweeper.nowMs) {
+        connection.deadlineMs = Number.POSITIVE_INFINITY;
+        return connection;
+      }
+      connection.socket.destroy();
+    }
+  }
+
+  /** Takes a connection back after a complete answer. `keepAlive`: the upstream's Keep-Alive field, if any. */
+  give(connection: H1Upstream, keepAlive: string | undefined): void {
+    connection.owner = null;
+    connection.reused = true;
+    connection.deadlineMs = this.#sweeper.nowMs + idleMsOf(keepAlive);
+    let idle = this.#idle.get(connection.key);
+    if (idle === undefined) {
+      idle = [];
+      this.#idle.set(connection.key, idle);
+    }
+    if (idle.length >= maxIdlePerKey) connection.socket.destroy();
+    else idle.push(connection);
+  }
+
+  /** Closes idle connections: of one sandbox, or all of them (after a change of the upstream settings). */
+  drop(sandboxId: string | null): void {
+    for (const [key, idle] of this.#idle) {
+      if (sandboxId !== null && !key.startsWith(`${sandboxId} `)) continue;
+      this.#idle.delete(key);
+      for (const connection of idle) connection.socket.destroy();
+    }
+  }
+}
+
+function idleMsOf(keepAlive: string | undefined): number {
+  const seconds = keepAlive === undefined ? null : /timeout=(\d{1,6})/i.exec(keepAlive);
+  if (seconds === null) return defaultIdleMs;
+  return Math.max(0, Math.min(maxIdleMs, Number(seconds[1]) * 1000 - 1000));
+}

@@ -1,0 +1,182 @@
+// The field lines of a head or a trailer section, up to and with the blank line. First a single pass over the bytes
+// that accepts or refuses each one (`scanFields`), then strings for what was accepted (`collectFields`). It refuses
+// rather than repairs: no obs-fold, no bare LF or CR, no space around a name, no control byte.
+import { COLON, CR, HTAB, LF, SP, textBytes, tokenBytes } from './byte-class.ts';
+import {
+  CONNECTION,
+  CONTENT_LENGTH,
+  EXPECT,
+  fieldName,
+  hashStep,
+  LOOK_ALIKE,
+  PLAIN,
+  TRANSFER_ENCODING,
+  UPGRADE,
+} from './field-name.ts';
+import { readContentLength, refuseFraming, requireChunked } from './framing.ts';
+import { Http1Error } from './http1-error.ts';
+
+/** Parallel arrays, as `new HeaderList(names, keys, values)` takes them. */
+export interface Fields {
+  readonly names: string[];
+  readonly keys: string[];
+  readonly values: string[];
+}
+
+/** The fields, and what those among them say that concern the connection. Several lines of one list are joined. */
+export interface FieldSection extends Fields {
+  /** -1: no Content-Length. */
+  readonly contentLength: number;
+  readonly chunked: boolean;
+  readonly connection: string | null;
+  readonly upgrade: string | null;
+  readonly expect: string | null;
+}
+
+/** More fields than this is not a client but an attempt to make every look-up slow. */
+const MAX_FIELDS = 256;
+
+// What the last scan found: hash, name start and end, value start and end of each field. Shared by all parsers,
+// because scanning and collecting happen in one synchronous step.
+const MARKS = 5;
+const marks = new Int32Array(MAX_FIELDS * MARKS);
+let fieldCount = 0;
+
+/**
+ * Scans field lines from `pos`, reading no byte at or past `limit`. Returns the offset just past the blank line, or -1
+ * when it has not come yet. Throws at the first byte that cannot be right, whether or not the rest is there.
+ */
+export function scanFields(buf: Buffer, pos: number, limit: number): number {
+  // Local names and one load per byte: in these loops that is a factor of two.
+  const isToken = tokenBytes;
+  const isText = textBytes;
+  let at = pos;
+  let mark = 0;
+  let byte = 0;
+  for (;;) {
+    if (at >= limit) return -1;
+    if (buf[at] === CR) {
+      if (at + 1 >= limit) return -1;
+      if (buf[at + 1] !== LF) refuseSyntax('a CR without LF after it');
+      fieldCount = mark / MARKS;
+      return at + 2;
+    }
+    if (mark === marks.length) throw new Http1Error('limit.head-size', `more than ${MAX_FIELDS} header fields`);
+    const nameStart = at;
+    let hash = 0;
+    for (; at < limit; at++) {
+      byte = buf[at]!;
+      if (isToken[byte] === 0) break;
+      hash = hashStep(hash, byte);
+    }
+    if (at >= limit) return -1;
+    if (byte !== COLON || at === nameStart) refuseName(byte, at === nameStart);
+    const nameEnd = at++;
+    for (; at < limit; at++) {
+      byte = buf[at]!;
+      if (byte !== SP && byte !== HTAB) break;
+    }
+    const valueStart = at;
+    for (; at < limit; at++) {
+      byte = buf[at]!;
+      if (isText[byte] === 0) break;
+    }
+    if (at >= limit) return -1;
+    if (byte !== CR) refuseText(byte, 'a header value');
+    if (at + 1 >= limit) return -1;
+    if (buf[at + 1] !== LF) refuseSyntax('a CR without LF after it in a header value');
+    let valueEnd = at;
+    while (valueEnd > valueStart && (buf[valueEnd - 1] === SP || buf[valueEnd - 1] === HTAB)) valueEnd--;
+    marks[mark] = hash;
+    marks[mark + 1] = nameStart;
+    marks[mark + 2] = nameEnd;
+    marks[mark + 3] = valueStart;
+    marks[mark + 4] = valueEnd;
+    mark += MARKS;
+    at += 2;
+  }
+}
+
+/**
+ * The strings for what `scanFields` has just accepted in `buf`. `text` is the Latin-1 decoding of `buf` from `base`:
+ * one decoding per head and slices of it cost a fraction of a decoding per value.
+ */
+export function collectFields(buf: Buffer, text: string, base: number): FieldSection {
+  const names: string[] = [];
+  const keys: string[] = [];
+  const values: string[] = [];
+  let contentLength = -1;
+  let chunked = false;
+  let connection: string | null = null;
+  let upgrade: string | null = null;
+  let expect: string | null = null;
+  for (let i = 0, mark = 0; i < fieldCount; i++, mark += MARKS) {
+    const field = fieldName(buf, marks[mark + 1]!, marks[mark + 2]!, marks[mark]!);
+    const value = text.slice(marks[mark + 3]! - base, marks[mark + 4]! - base);
+    names.push(field.name);
+    keys.push(field.key);
+    values.push(value);
+    switch (field.role) {
+      case PLAIN:
+        break;
+      case CONTENT_LENGTH:
+        if (contentLength >= 0) refuseFraming('Content-Length is given more than once');
+        requireUnpadded(buf, mark);
+        contentLength = readContentLength(value);
+        break;
+      case TRANSFER_ENCODING:
+        if (chunked) refuseFraming('Transfer-Encoding is given more than once');
+        requireUnpadded(buf, mark);
+        requireChunked(value);
+        chunked = true;
+        break;
+      case CONNECTION:
+        connection = joined(connection, value);
+        break;
+      case UPGRADE:
+        upgrade = joined(upgrade, value);
+        break;
+      case EXPECT:
+        expect = joined(expect, value);
+        break;
+      case LOOK_ALIKE:
+        refuseFraming('a field is named like a framing field but for an underscore');
+    }
+  }
+  if (chunked && contentLength >= 0) refuseFraming('both Transfer-Encoding and Content-Length are given');
+  return { names, keys, values, contentLength, chunked, connection, upgrade, expect };
+}
+
+/**
+ * White space around a framing value is legal and yet read in two ways: Node's parser takes `chunked` followed by a
+ * tab for another coding. Only the spaces after the colon are safe.
+ */
+function requireUnpadded(buf: Buffer, mark: number): void {
+  for (let at = marks[mark + 2]! + 1; at < marks[mark + 3]!; at++) {
+    if (buf[at] !== SP) refuseFraming('a tab before the value of a framing field');
+  }
+  if (buf[marks[mark + 4]!] !== CR) refuseFraming('white space after the value of a framing field');
+}
+
+function joined(before: string | null, value: string): string {
+  return before === null ? value : `${before}, ${value}`;
+}
+
+export function refuseSyntax(message: string): never {
+  throw new Http1Error('malformed.syntax', message);
+}
+
+/** For a byte that may not stand in text, the reason a person can act on. */
+export function refuseText(byte: number, where: string): never {
+  refuseSyntax(byte === LF ? `a bare LF ends ${where}; lines end in CRLF` : `a control byte in ${where}`);
+}
+
+function refuseName(byte: number, first: boolean): never {
+  if (byte === SP || byte === HTAB) {
+    refuseSyntax(first ? 'a header line begins with white space' : 'white space between a header name and its colon');
+  }
+  if (byte === COLON) refuseSyntax('a header line without a name');
+  if (byte === LF) refuseSyntax('a bare LF among the header lines; lines end in CRLF');
+  if (byte === CR) refuseSyntax('a header line without a colon');
+  refuseSyntax('a byte in a header name that is not allowed there');
+}

@@ -1,0 +1,33 @@
+// The second stage: a request becomes the request of one sandbox. The verdict is kept per caller (per connection),
+// so that a secret is hashed once, but no request passes on a registration that is gone or over.
+import type { Accepted, Caller, Identified } from '../flow/flow.ts';
+import { learn } from '../flow/learn.ts';
+import type { Stage } from '../flow/stage.ts';
+import { identifyCaller, refuseExpired } from './identify-caller.ts';
+import type { SandboxRegistry } from './registry.ts';
+import type { SandboxRecord } from './sandbox-record.ts';
+
+export function createIdentifyStage(registry: SandboxRegistry): Stage<Accepted, Identified> {
+  // Only positive verdicts: a caller that was refused may be registered the next moment.
+  const verdicts = new WeakMap<Caller, SandboxRecord>();
+
+  function identify(caller: Caller): SandboxRecord {
+    const known = verdicts.get(caller);
+    if (known !== undefined && registry.holds(known)) {
+      refuseExpired(registry, known);
+      return known;
+    }
+    const record = identifyCaller(registry, caller);
+    verdicts.set(caller, record);
+    return record;
+  }
+
+  return {
+    name: 'identify',
+    run(flow) {
+      const sandbox = identify(flow.caller);
+      registry.touch(sandbox);
+      return learn(flow, { sandbox });
+    },
+  };
+}

@@ -1,0 +1,85 @@
+// What injection has to know about a host, worked out once per policy and host: which fields and parameters are
+// removed, and where each credential goes. Every credential that covers the host counts, not only the one that will
+// be put in: a placeholder must not reach the host's telemetry paths either.
+import { hopByHopNames } from '../kit/hop-by-hop.ts';
+import type { CompiledPolicy, CredentialSpec, Placement } from '../policy/compiled.ts';
+
+/** A policy with wildcards lets a sandbox think up names without end. */
+const maxHosts = 4096;
+
+/** Fields of requests that end here: hop-by-hop ones, and what would tell the upstream about proxies and sandboxes. */
+const alwaysDropped: ReadonlySet<string> = new Set([
+  ...hopByHopNames(),
+  // Host is written from the canonical authority; Expect is answered by the exchange.
+  'expect',
+  'forwarded',
+  'host',
+  'via',
+  'x-real-ip',
+]);
+
+export interface CredentialPlan {
+  readonly spec: CredentialSpec;
+  /** Those of its placements that cover the host, in the order of the document. */
+  readonly placements: readonly Placement[];
+  /** `HostPlan.drop` and the fields that this credential's forced companions replace. */
+  readonly drop: ReadonlySet<string>;
+}
+
+export interface HostPlan {
+  /** True when any credential covers the host. */
+  readonly credentialed: boolean;
+  /** Lower-case names of the fields that never go out. */
+  readonly drop: ReadonlySet<string>;
+  readonly stripQuery: ReadonlySet<string>;
+  readonly credentials: ReadonlyMap<string, CredentialPlan>;
+}
+
+export class HostPlans {
+  readonly #byPolicy = new WeakMap<CompiledPolicy, Map<string, HostPlan>>();
+
+  planFor(policy: CompiledPolicy, host: string): HostPlan {
+    let plans = this.#byPolicy.get(policy);
+    if (plans === undefined) {
+      plans = new Map();
+      this.#byPolicy.set(policy, plans);
+    }
+    let plan = plans.get(host);
+    if (plan === undefined) {
+      if (plans.size >= maxHosts) plans.clear();
+      plan = makePlan(policy.credentialsFor(host), host);
+      plans.set(host, plan);
+    }
+    return plan;
+  }
+}
+
+/** True for a field that must not go out. Upstreams that fold `_` into `-` would read `x_api_key` as a key, too. */
+export function isDropped(drop: ReadonlySet<string>, key: string): boolean {
+  if (drop.has(key)) return true;
+  const folded = key.includes('_') ? key.replaceAll('_', '-') : key;
+  return (folded !== key && drop.has(folded)) || folded.startsWith('x-forwarded-') || folded.startsWith(':');
+}
+
+function makePlan(specs: readonly CredentialSpec[], host: string): HostPlan {
+  const drop = new Set(alwaysDropped);
+  const stripQuery = new Set<string>();
+  for (const spec of specs) {
+    for (const name of spec.stripHeaders) drop.add(name.toLowerCase());
+    for (const name of spec.stripQuery) stripQuery.add(name);
+    // The places we write to are cleared whether or not the specification lists them.
+    for (const { injection } of spec.placements) {
+      if (injection.kind === 'header') drop.add(injection.header.toLowerCase());
+      else if (injection.kind === 'basic') drop.add('authorization');
+      else stripQuery.add(injection.parameter);
+    }
+  }
+  const credentials = new Map<string, CredentialPlan>();
+  for (const spec of specs) {
+    const placements = spec.placements.filter((placement) => placement.hosts.some((pattern) => pattern.covers(host)));
+    const own = new Set(drop);
+    for (const [name] of spec.companionForced) own.add(name.toLowerCase());
+    credentials.set(spec.name, { spec, placements, drop: own });
+  }
+  return { credentialed: specs.length > 0, drop, stripQuery, credentials };
+}

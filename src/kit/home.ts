@@ -1,0 +1,39 @@
+// Where the gateway keeps its state, and the name of every place in it. The service, the command line and the
+// tests take the names from here, so they cannot disagree. Touches no file.
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+
+export interface Places {
+  /** `$SALLYPORT_HOME`: private to the user who runs the gateway. */
+  readonly home: string;
+  readonly runDirectory: string;
+  readonly adminSocket: string;
+  /** Private sockets of sandboxes, one each. */
+  readonly sandboxSockets: string;
+  readonly caDirectory: string;
+  readonly caCertificate: string;
+  readonly journalDirectory: string;
+  readonly registryFile: string;
+}
+
+/** `$SALLYPORT_HOME`, else `~/.local/state/sallyport`. */
+export function findHome(env: NodeJS.ProcessEnv = process.env, userHome: string = homedir()): string {
+  const named = env.SALLYPORT_HOME;
+  if (named === undefined || named === '') return join(userHome, '.local', 'state', 'sallyport');
+  return isAbsolute(named) ? resolve(named) : resolve(process.cwd(), named);
+}
+
+export function placesIn(home: string): Places {
+  const runDirectory = join(home, 'run');
+  const caDirectory = join(home, 'ca');
+  return {
+    home,
+    runDirectory,
+    adminSocket: join(runDirectory, 'admin.sock'),
+    sandboxSockets: join(runDirectory, 'sandboxes'),
+    caDirectory,
+    caCertificate: join(caDirectory, 'ca.pem'),
+    journalDirectory: join(home, 'journal'),
+    registryFile: join(home, 'registry.json'),
+  };
+}

@@ -1,0 +1,37 @@
+// Deadlines for many connections at the price of one timer: whoever must not live for ever joins, and is asked once
+// a second. Setting a deadline is writing a number, so the hot path pays nothing.
+
+export interface Perishable {
+  /** Milliseconds of `sweeper.nowMs`; Infinity: never. */
+  deadlineMs: number;
+  expire(): void;
+}
+
+export class Sweeper {
+  /** A clock that is at most one sweep old: cheap enough to read for every buffer. */
+  nowMs = performance.now();
+  readonly #members = new Set<Perishable>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(everyMs = 500) {
+    this.#timer = setInterval(() => this.sweep(), everyMs);
+    this.#timer.unref();
+  }
+
+  join(member: Perishable): void {
+    this.#members.add(member);
+  }
+
+  leave(member: Perishable): void {
+    this.#members.delete(member);
+  }
+
+  sweep(): void {
+    this.nowMs = performance.now();
+    for (const member of this.#members) if (member.deadlineMs <= this.nowMs) member.expire();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

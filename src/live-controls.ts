@@ -1,0 +1,71 @@
+// What is live in this process, as `sallyport up`, the health endpoint and the tests are told it. Each line is asked of
+// the part that does the work; a part that is not running says so.
+import type { Ca } from './accept/ca.ts';
+import type { LiveControl } from './admin/admin-ports.ts';
+import type { Journal } from './audit/journal.ts';
+import type { SandboxRegistry } from './identify/registry.ts';
+import type { CompiledPolicy } from './policy/compiled.ts';
+import type { Stages } from './request-path.ts';
+
+export interface ControlSources {
+  readonly policy: CompiledPolicy;
+  readonly ca: Ca;
+  readonly journal: Journal;
+  readonly registry: SandboxRegistry;
+  readonly doors: readonly string[];
+  readonly rejected: Error | null;
+  readonly stages: Stages;
+}
+
+export function describeControls({
+  policy,
+  ca,
+  journal,
+  registry,
+  doors,
+  rejected,
+  stages,
+}: ControlSources): LiveControl[] {
+  const blocked = [...policy.blockedApiPatterns.values()].reduce((sum, patterns) => sum + patterns.length, 0);
+  const { limits, upstream } = policy;
+  const pinned = upstream.resolve.length;
+  return [
+    control(
+      'path',
+      true,
+      Object.values(stages)
+        .map(({ name }) => name)
+        .join(' -> '),
+    ),
+    control('doors', doors.length > 0, doors.join(', ') || 'none open'),
+    control('identity', true, `${registry.size} registered; unknown callers are refused`),
+    control(
+      'allowlist',
+      rejected === null,
+      `${policy.allow.length} rules from ${policy.origin}; everything else is refused`,
+    ),
+    control('api-block', blocked > 0, `${blocked} blocked API patterns`),
+    control('credentials', true, `${policy.credentials.size} known by name; each only to its own hosts and paths`),
+    control('addresses', upstream.proxy === null, addressDetail(pinned, upstream.proxy)),
+    control('tls', true, `leaves by ${ca.subject}; upstream certificates always verified`),
+    control(
+      'limits',
+      true,
+      `${limits.requestsPerMinute} requests a minute, ${limits.concurrentRequests} at once per sandbox`,
+    ),
+    control(
+      'journal',
+      journal.healthy,
+      journal.healthy ? `record ${journal.head.seq}, hash-chained` : 'cannot be written: nothing is served',
+    ),
+  ];
+}
+
+function addressDetail(pinned: number, proxy: CompiledPolicy['upstream']['proxy']): string {
+  if (proxy !== null) return `names are resolved by the upstream proxy ${proxy.host}:${proxy.port}: not judged here`;
+  return `public addresses only${pinned > 0 ? `, and ${pinned} pinned by upstream.resolve` : ''}`;
+}
+
+function control(name: string, live: boolean, detail: string): LiveControl {
+  return { name, live, detail };
+}

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+// The `sallyport` command: hands the process's own streams and arguments to the command line and ends with its code.
+import { createContext } from './cli/cli-context.ts';
+import { runCommandLine } from './cli/program.ts';
+
+// A reader that has seen enough (`sallyport logs | head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
+
+const context = createContext({
+  env: process.env,
+  cwd: process.cwd(),
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+});
+
+process.exitCode = await runCommandLine(process.argv.slice(2), context);

@@ -1,0 +1,121 @@
+// `allow`: entries of the document become rules. A preset brings its own rules; a package-manager preset brings the
+// hosts found in the user's own configuration. Never decides about a request.
+import { didYouMean } from './closest-word.ts';
+import type { AllowRule } from './compiled.ts';
+import type { Findings } from './findings.ts';
+import { exactHost } from './host-pattern.ts';
+import type { PackageFamily, PackageHosts } from './package-hosts.ts';
+import type { PackageOrigin } from './packages/package-origin.ts';
+import { compilePathPattern } from './path-pattern.ts';
+import type { PresetCatalog } from './presets.ts';
+import { type AllowRuleDocument, allowPreset, allowRule } from './schema.ts';
+
+export interface CompiledAllow {
+  readonly rules: AllowRule[];
+  /** Presets in use, in order. */
+  readonly presets: string[];
+}
+
+/** Names of the package families whose presets the document uses; read before the rest, because asking takes time. */
+export function packageFamiliesIn(allow: unknown, catalog: PresetCatalog): Set<PackageFamily> {
+  const families = new Set<PackageFamily>();
+  if (!Array.isArray(allow)) return families;
+  for (const entry of allow) {
+    const family = isMap(entry) ? catalog.presets.get(String(entry.preset))?.packages : null;
+    if (family) families.add(family);
+  }
+  return families;
+}
+
+export function compileAllow(
+  value: unknown,
+  findings: Findings,
+  catalog: PresetCatalog,
+  packages: ReadonlyMap<PackageFamily, PackageHosts>,
+): CompiledAllow {
+  const compiled: CompiledAllow = { rules: [], presets: [] };
+  if (value === undefined || value === null) {
+    findings.warn('`allow` names nothing, so every request will be refused: add `- preset: NAME` or `- host: NAME`');
+    return compiled;
+  }
+  if (!Array.isArray(value)) {
+    findings.error(['allow'], 'write a list of `- preset: NAME` and `- host: NAME` entries');
+    return compiled;
+  }
+  for (const [i, entry] of value.entries()) {
+    const path = ['allow', i];
+    if (!isMap(entry)) {
+      findings.error(path, 'write `- preset: NAME` or `- host: NAME`');
+    } else if (entry.preset !== undefined) {
+      addPreset(entry, path, compiled, findings, catalog, packages);
+    } else {
+      const checked = findings.check<AllowRuleDocument>(allowRule, entry, path);
+      if (checked) compiled.rules.push(...rulesOf(checked, `allow[${i}]`, findings.lineOf(path)));
+    }
+  }
+  return compiled;
+}
+
+function addPreset(
+  entry: Record<string, unknown>,
+  path: (string | number)[],
+  compiled: CompiledAllow,
+  findings: Findings,
+  catalog: PresetCatalog,
+  packages: ReadonlyMap<PackageFamily, PackageHosts>,
+): void {
+  const checked = findings.check<{ preset: string }>(allowPreset, entry, path);
+  if (!checked) return;
+  const preset = catalog.presets.get(checked.preset);
+  if (!preset) {
+    findings.error(
+      [...path, 'preset'],
+      `there is no such preset: ${didYouMean(checked.preset, catalog.presets.keys())}`,
+    );
+    return;
+  }
+  if (compiled.presets.includes(preset.name)) {
+    findings.error([...path, 'preset'], `preset ${preset.name} is already listed: remove one of the two`);
+    return;
+  }
+  compiled.presets.push(preset.name);
+  const name = `allow[${path[1]}] (preset ${preset.name})`;
+  const line = findings.lineOf(path);
+  for (const rule of preset.rules) compiled.rules.push(...rulesOf(rule, name, line));
+  if (preset.packages) {
+    const found = packages.get(preset.packages) ?? { origins: [], warnings: [] };
+    for (const warning of found.warnings) findings.warn(`preset ${preset.name}: ${warning}`);
+    for (const origin of found.origins) compiled.rules.push(...packageRules(origin, preset.packages, name, line));
+  }
+}
+
+function rulesOf(rule: AllowRuleDocument, name: string, line: number): AllowRule[] {
+  const plainHttp = rule.plain_http ?? false;
+  return rule.host.map((host) => ({
+    name,
+    line,
+    host,
+    methods: rule.methods ? new Set(rule.methods) : null,
+    paths: rule.paths ?? null,
+    ports: rule.ports ?? (plainHttp ? [443, 80] : [443]),
+    plainHttp,
+    tunnel: rule.tunnel ?? false,
+  }));
+}
+
+// Installing only reads. `npm audit` posts the list of packages; publishing (PUT) is never part of a preset.
+const readOnly: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+const npmAudit = { methods: new Set(['POST']), paths: [compilePathPattern('/**/-/npm/v1/security/**')] };
+
+function packageRules(origin: PackageOrigin, family: PackageFamily, name: string, line: number): AllowRule[] {
+  const plainHttp = origin.scheme === 'http';
+  const shared = { name, line, host: exactHost(origin.host), ports: [origin.port], plainHttp, tunnel: false };
+  const paths = origin.paths ? origin.paths.map(compilePathPattern) : null;
+  const rules: AllowRule[] = [{ ...shared, methods: readOnly, paths }];
+  if (family === 'npm') rules.push({ ...shared, ...npmAudit });
+  return rules;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

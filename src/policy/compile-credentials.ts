@@ -1,0 +1,98 @@
+// `credentials`: names, places and sources, never values. The credentials of presets in use exist even when the
+// document does not mention them (they wait for `sallyport secret set`), so that what the sandbox sends is stripped.
+import type { CredentialSpec, SourceSpec } from './compiled.ts';
+import type { Findings } from './findings.ts';
+import { type PresetCatalog, type PresetCredential, placesToStrip } from './presets.ts';
+import { literalSecret, ownCredential, presetCredential } from './schema.ts';
+
+const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+// Where clients of an unknown API may put auth of their own; taken away before ours goes in.
+const commonAuthHeaders = ['x-api-key', 'api-key', 'x-auth-token', 'private-token', 'cookie'];
+const commonAuthQuery = ['access_token'];
+
+const memory: SourceSpec = { kind: 'memory' };
+
+export function compileCredentials(
+  value: unknown,
+  presetsInUse: readonly string[],
+  findings: Findings,
+  catalog: PresetCatalog,
+): Map<string, CredentialSpec> {
+  const compiled = new Map<string, CredentialSpec>();
+  for (const name of presetsInUse) {
+    for (const credential of catalog.presets.get(name)?.credentials ?? []) {
+      compiled.set(credential.name, fromPreset(credential, null, memory, [], credential.anonymous));
+    }
+  }
+  if (value === undefined || value === null) return compiled;
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    findings.error(['credentials'], 'write a map of names such as anthropic: {source: {file: /run/secrets/anthropic}}');
+    return compiled;
+  }
+  for (const [name, entry] of Object.entries(value)) {
+    const path = ['credentials', name];
+    if (!nameForm.test(name)) {
+      findings.error(path, 'a name has letters, digits, dots, hyphens and underscores, at most 64', 'key');
+      continue;
+    }
+    // A bare text is a secret in the wrong place; it gets its own sentence, and is never repeated.
+    if (entry !== null && typeof entry !== 'object') {
+      findings.error(path, literalSecret);
+      continue;
+    }
+    const known = catalog.credentials.get(name)?.credential;
+    // `anthropic:` with nothing after it says the same as leaving it out: wait for `secret set`.
+    const map: unknown = entry ?? {};
+    const spec = known ? readPresetCredential(known, map, path, findings) : readOwn(name, map, path, findings);
+    if (!spec) continue;
+    if (spec.source.kind === 'environment') {
+      findings.warn(
+        `credential ${name} is read from the environment variable ${spec.source.variable} of the gateway, which its child processes and /proc can see`,
+      );
+    }
+    compiled.set(name, spec);
+  }
+  return compiled;
+}
+
+function readPresetCredential(
+  known: PresetCredential,
+  entry: unknown,
+  path: string[],
+  findings: Findings,
+): CredentialSpec | null {
+  const checked = findings.check(presetCredential, entry, path);
+  if (!checked) return null;
+  const forced = Object.entries(checked.companions ?? {});
+  const anonymous = checked.anonymous ?? known.anonymous;
+  return fromPreset(known, findings.lineOf(path), checked.source ?? memory, forced, anonymous);
+}
+
+function fromPreset(
+  known: PresetCredential,
+  line: number | null,
+  source: SourceSpec,
+  companionForced: CredentialSpec['companionForced'],
+  anonymous: boolean,
+): CredentialSpec {
+  return { ...known, line, source, companionForced, anonymous };
+}
+
+function readOwn(name: string, entry: unknown, path: string[], findings: Findings): CredentialSpec | null {
+  const checked = findings.check(ownCredential, entry, path);
+  if (!checked) return null;
+  const placements = [{ hosts: checked.hosts, paths: checked.paths ?? null, injection: checked.inject }];
+  const strip = placesToStrip(placements);
+  return {
+    name,
+    line: findings.lineOf(path),
+    placements,
+    stripHeaders: [...new Set([...strip.headers, ...commonAuthHeaders])],
+    stripQuery: [...new Set([...strip.query, ...commonAuthQuery])],
+    companionDefaults: [],
+    companionForced: Object.entries(checked.companions ?? {}),
+    anonymous: checked.anonymous ?? false,
+    source: checked.source ?? memory,
+  };
+}

@@ -1,0 +1,175 @@
+// From a document to the compiled policy the stages read. Goes through every section, whatever is wrong in another,
+// so that a person sees all errors at once. Never decides about a request; never reads a secret.
+import { z } from 'zod';
+import { compileAllow } from './compile-allow.ts';
+import { compileCredentials } from './compile-credentials.ts';
+import { compileUpstream } from './compile-upstream.ts';
+import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec } from './compiled.ts';
+import type { PolicyDocument } from './document.ts';
+import { Findings } from './findings.ts';
+import { HostIndex } from './host-index.ts';
+import type { MachineFiles } from './machine-files.ts';
+import type { PackageFamily, PackageHosts } from './package-hosts.ts';
+import type { PolicyResult } from './policy-error.ts';
+import type { PresetCatalog } from './presets.ts';
+import { strictKeys } from './schema.ts';
+import {
+  auditSection,
+  defaultProxyDoors,
+  githubSection,
+  limitsSection,
+  listenSection,
+  policySection,
+} from './settings-schema.ts';
+
+export interface CompileInput {
+  readonly document: PolicyDocument;
+  readonly origin: string;
+  /** Relative file names in the document start here. */
+  readonly directory: string;
+  readonly machine: MachineFiles;
+  readonly catalog: PresetCatalog;
+  readonly packages: ReadonlyMap<PackageFamily, PackageHosts>;
+}
+
+const section = z.unknown().optional();
+const sections = strictKeys({
+  version: z.literal(1, { error: 'write `version: 1`' }),
+  listen: section,
+  allow: section,
+  credentials: section,
+  policy: section,
+  github: section,
+  limits: section,
+  upstream: section,
+  audit: section,
+});
+
+export function compilePolicy(input: CompileInput): PolicyResult {
+  const findings = new Findings(input.document);
+  findings.check(sections, input.document.value, []);
+  const document = asMap(input.document.value);
+  const allow = compileAllow(document.allow, findings, input.catalog, input.packages);
+  const credentials = compileCredentials(document.credentials, allow.presets, findings, input.catalog);
+  const listen = compileListen(document.listen, findings);
+  const policy = compilePolicySection(document.policy, findings);
+  const github = findings.check(githubSection, document.github ?? {}, ['github']);
+  const limits = findings.check(limitsSection, document.limits ?? {}, ['limits']);
+  const audit = findings.check(auditSection, document.audit ?? {}, ['audit']);
+  const upstream = compileUpstream(document.upstream, input.directory, input.machine, findings);
+
+  const rules = new HostIndex<AllowRule>();
+  for (const rule of allow.rules) rules.add(rule.host, rule);
+  const placed = new HostIndex<CredentialSpec>();
+  for (const spec of credentials.values()) {
+    for (const host of spec.placements.flatMap((placement) => placement.hosts)) placed.add(host, spec);
+  }
+  checkTunnels(allow.rules, findings);
+  warnAboutUnreachable(credentials, allow.rules, github?.hosts ?? [], findings);
+
+  if (findings.errors.length > 0 || !policy || !github || !limits || !audit) {
+    const errors = findings.errors.sort((a, b) => a.line - b.line || a.column - b.column);
+    return { ok: false, errors };
+  }
+  const compiled: CompiledPolicy = {
+    origin: input.origin,
+    listen,
+    rulesFor: (host) => rules.find(host),
+    allow: allow.rules,
+    credentials,
+    credentialsFor: (host) => placed.find(host),
+    ...policy,
+    githubHosts: [...new Set(['github.com', ...github.hosts])],
+    limits: {
+      requestsPerMinute: limits.requests_per_minute,
+      concurrentRequests: limits.concurrent_requests,
+      connections: limits.connections,
+      headBytes: limits.head_bytes,
+      requestBodyBytes: limits.request_body_bytes,
+      connectTimeoutMs: limits.connect_timeout_ms,
+      headersTimeoutMs: limits.headers_timeout_ms,
+      idleTimeoutMs: limits.idle_timeout_ms,
+    },
+    upstream,
+    audit: { maxFileBytes: audit.max_file_bytes, keepFiles: audit.keep_files },
+    warnings: findings.warnings,
+  };
+  return { ok: true, policy: compiled };
+}
+
+function compileListen(value: unknown, findings: Findings): CompiledPolicy['listen'] {
+  const checked = findings.check(listenSection, value ?? {}, ['listen']);
+  for (const key of ['mtls', 'gateway', 'dashboard'] as const) {
+    if (checked?.[key] !== undefined) findings.warn(`listen.${key} is not served by this version and has no effect`);
+  }
+  return { proxy: checked?.proxy ?? defaultProxyDoors };
+}
+
+type PolicySection = Pick<
+  CompiledPolicy,
+  'blockedApiPatterns' | 'protectedBranches' | 'protectedPaths' | 'allowForcePush' | 'allowBranchDeletion'
+>;
+
+function compilePolicySection(value: unknown, findings: Findings): PolicySection | null {
+  const checked = findings.check(policySection, value ?? {}, ['policy']);
+  if (!checked) return null;
+  const blockedApiPatterns = new Map<string, BlockedApiPattern[]>();
+  for (const [method, patterns] of Object.entries(checked.blocked_api_patterns)) {
+    const named = patterns.map((p, i) => ({ ...p, rule: `policy.blocked_api_patterns.${method}[${i}]` }));
+    blockedApiPatterns.set(method, named);
+  }
+  return {
+    blockedApiPatterns,
+    protectedBranches: checked.protected_branches,
+    protectedPaths: checked.protected_paths,
+    allowForcePush: checked.allow_force_push,
+    allowBranchDeletion: checked.allow_branch_deletion,
+  };
+}
+
+/** One host cannot be both decrypted and not: which of the two would win is not a thing to guess. */
+function checkTunnels(rules: readonly AllowRule[], findings: Findings): void {
+  for (const rule of rules) {
+    if (!rule.tunnel) continue;
+    const other = rules.find(
+      (candidate) =>
+        !candidate.tunnel &&
+        candidate.host.text === rule.host.text &&
+        candidate.ports.some((port) => rule.ports.includes(port)),
+    );
+    if (!other) continue;
+    const index = Number(/^allow\[(\d+)\]/.exec(rule.name)?.[1] ?? 0);
+    findings.error(
+      ['allow', index],
+      `${rule.host.text} is a tunnel here and decrypted by ${other.name}: keep one of the two`,
+    );
+  }
+}
+
+function warnAboutUnreachable(
+  credentials: ReadonlyMap<string, CredentialSpec>,
+  rules: readonly AllowRule[],
+  githubHosts: readonly string[],
+  findings: Findings,
+): void {
+  const reaches = (host: string): AllowRule | undefined =>
+    rules.find((rule) => rule.host.text === host || rule.host.covers(host.replace(/^\*\./, 'any.')));
+  for (const spec of credentials.values()) {
+    const hosts = spec.placements.flatMap((placement) => placement.hosts);
+    const reached = hosts.map((host) => reaches(host.text)).filter((rule) => rule !== undefined);
+    if (reached.length === 0) {
+      findings.warn(
+        `credential ${spec.name} is never used: no entry of \`allow\` covers ${hosts[0]?.text ?? 'a host of it'}`,
+      );
+    } else if (reached.every((rule) => rule.tunnel)) {
+      findings.warn(`credential ${spec.name} is never used: its hosts are tunnels, which are not decrypted`);
+    }
+  }
+  for (const host of githubHosts) {
+    if (!reaches(host)) findings.warn(`github.hosts names ${host}, but no entry of \`allow\` covers it`);
+  }
+}
+
+function asMap(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,110 @@
+// The presets that ship with the package: one readable file, config/presets.yaml, in the same rule syntax a user
+// writes. Read once; a mistake in it is a fault of the package and stops the start.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { CredentialSpec, Placement } from './compiled.ts';
+import { readDocument } from './document.ts';
+import { Findings } from './findings.ts';
+import { type PackageFamily, packageFamilies } from './package-hosts.ts';
+import { formatPolicyError } from './policy-error.ts';
+import { type AllowRuleDocument, type PresetDocument, presetDocument } from './schema.ts';
+
+/** A credential as its preset knows it: everything but where its value comes from. */
+export type PresetCredential = Omit<CredentialSpec, 'source' | 'line' | 'companionForced'>;
+
+export interface Preset {
+  readonly name: string;
+  /** One sentence for people. */
+  readonly about: string;
+  readonly rules: readonly AllowRuleDocument[];
+  readonly credentials: readonly PresetCredential[];
+  /** Its hosts come from this package manager's own configuration. */
+  readonly packages: PackageFamily | null;
+}
+
+export interface PresetCatalog {
+  readonly presets: ReadonlyMap<string, Preset>;
+  /** Every credential of every preset, by its name, with the preset it belongs to. */
+  readonly credentials: ReadonlyMap<string, { readonly preset: string; readonly credential: PresetCredential }>;
+}
+
+// src/policy/presets.ts and dist/policy/presets.js are both two below the package root.
+const presetsFile = fileURLToPath(new URL('../../config/presets.yaml', import.meta.url));
+
+let loaded: PresetCatalog | null = null;
+
+export function loadPresets(): PresetCatalog {
+  loaded ??= readPresets(readFileSync(presetsFile, 'utf8'), presetsFile);
+  return loaded;
+}
+
+export function readPresets(text: string, file: string): PresetCatalog {
+  const read = readDocument(text, file);
+  if (!read.ok) throw new Error(`the presets are broken: ${read.errors.map(formatPolicyError).join('\n')}`);
+  const findings = new Findings(read.document);
+  const presets = new Map<string, Preset>();
+  const credentials = new Map<string, { preset: string; credential: PresetCredential }>();
+  const raw = read.document.value;
+  for (const [name, value] of Object.entries(typeof raw === 'object' && raw !== null ? raw : {})) {
+    // Names that begin with a dot hold shared lists (YAML anchors), not presets.
+    if (name.startsWith('.')) continue;
+    const checked = findings.check<PresetDocument>(presetDocument, value, [name]);
+    if (!checked) continue;
+    const family = checked.packages ?? null;
+    if (family !== null && !isFamily(family)) {
+      findings.error([name, 'packages'], 'unknown package family');
+      continue;
+    }
+    const preset: Preset = {
+      name,
+      about: checked.about,
+      rules: checked.allow ?? [],
+      credentials: Object.entries(checked.credentials ?? {}).map(([key, spec]) => presetCredentialOf(key, spec)),
+      packages: family,
+    };
+    presets.set(name, preset);
+    for (const credential of preset.credentials) credentials.set(credential.name, { preset: name, credential });
+  }
+  if (findings.errors.length > 0) {
+    throw new Error(`the presets are broken: ${findings.errors.map(formatPolicyError).join('\n')}`);
+  }
+  return { presets, credentials };
+}
+
+type CredentialDocument = NonNullable<PresetDocument['credentials']>[string];
+
+function presetCredentialOf(name: string, spec: CredentialDocument): PresetCredential {
+  const placements: Placement[] = spec.places.map((place) => ({
+    hosts: place.hosts,
+    paths: place.paths ?? null,
+    injection: place.inject,
+  }));
+  const strip = placesToStrip(placements);
+  return {
+    name,
+    placements,
+    stripHeaders: unique([...strip.headers, ...(spec.strip.headers ?? []).map((header) => header.toLowerCase())]),
+    stripQuery: unique([...strip.query, ...(spec.strip.query ?? [])]),
+    companionDefaults: Object.entries(spec.defaults ?? {}),
+    anonymous: spec.anonymous,
+  };
+}
+
+/** Where a credential goes itself is always cleared first, and `authorization` with it. */
+export function placesToStrip(placements: readonly Placement[]): { headers: string[]; query: string[] } {
+  const headers = ['authorization'];
+  const query: string[] = [];
+  for (const { injection } of placements) {
+    if (injection.kind === 'header') headers.push(injection.header.toLowerCase());
+    if (injection.kind === 'query') query.push(injection.parameter);
+  }
+  return { headers: unique(headers), query: unique(query) };
+}
+
+function unique(words: readonly string[]): string[] {
+  return [...new Set(words)];
+}
+
+function isFamily(text: string): text is PackageFamily {
+  return (packageFamilies as readonly string[]).includes(text);
+}

@@ -1,0 +1,130 @@
+// The sections of the document that are plain settings (listen, limits, audit, policy, github, upstream), their
+// bounds and their defaults. Never reads a file.
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { defaultBlockedApiPatterns, parseBlockedApiPattern } from './blocked-api.ts';
+import { parseHostName } from './host-pattern.ts';
+import type { Parsed } from './parsed.ts';
+import { hostName, methodName, oneOrMany, strictKeys, textRead, wholeNumber } from './schema.ts';
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+function parsePort(text: string, lowest: number): number | null {
+  const port = Number(text);
+  return /^\d{1,5}$/.test(text) && port >= lowest && port <= 65535 ? port : null;
+}
+
+/** `host:port` to listen on; port 0 lets the system choose. */
+export function parseListenAddress(text: string): Parsed<Endpoint> {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d+)$/.exec(text);
+  const port = match ? parsePort(match[3]!, 0) : null;
+  if (!match || port === null) return { problem: 'write an address and a port such as 127.0.0.1:8080 or "[::1]:8080"' };
+  const host = match[1] ?? match[2]!;
+  const valid = match[1] !== undefined ? isIP(host) === 6 : isIP(host) === 4 || host === 'localhost';
+  return valid ? { value: { host, port } } : { problem: 'write an address of this machine such as 127.0.0.1:8080' };
+}
+
+export interface ResolveTarget {
+  readonly address: string;
+  readonly port: number | null;
+}
+
+/** `ip`, `ip:port`, `[v6]:port` or a bare IPv6 address. */
+export function parseResolveTarget(text: string): Parsed<ResolveTarget> {
+  if (isIP(text) !== 0) return { value: { address: text, port: null } };
+  const match = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d+))?$/.exec(text);
+  const address = match?.[1] ?? match?.[2];
+  const port = match?.[3] === undefined ? null : parsePort(match[3], 1);
+  if (!address || isIP(address) !== (match?.[1] ? 6 : 4) || (match?.[3] !== undefined && port === null)) {
+    return { problem: 'write an address such as 127.0.0.1, 127.0.0.1:9443 or "[::1]:9443"' };
+  }
+  return { value: { address, port } };
+}
+
+/** `http://host:port`, nothing more: credentials do not belong into this file. */
+export function parseUpstreamProxy(text: string): Parsed<Endpoint> {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return { problem: 'write http://proxy.example.com:3128' };
+  }
+  if (url.protocol !== 'http:') return { problem: 'only plain http:// proxies are spoken to: write http://host:port' };
+  if (url.username !== '' || url.password !== '') {
+    return { problem: 'no user name or password in this file: write http://host:port alone' };
+  }
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') return { problem: 'write http://host:port alone' };
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) === 0 && 'problem' in parseHostName(host)) return { problem: 'write http://proxy.example.com:3128' };
+  return { value: { host, port: url.port === '' ? 80 : Number(url.port) } };
+}
+
+const listenAddress = textRead(parseListenAddress, 'an address such as 127.0.0.1:8080');
+const laterDoor = z.string({ error: 'write an address' });
+
+export const listenSection = strictKeys({
+  proxy: oneOrMany(listenAddress).optional(),
+  mtls: laterDoor.optional(),
+  gateway: laterDoor.optional(),
+  dashboard: laterDoor.optional(),
+});
+
+export const defaultProxyDoors: readonly Endpoint[] = [{ host: '127.0.0.1', port: 8080 }];
+
+const maxInteger = 2 ** 31 - 1;
+
+export const limitsSection = strictKeys({
+  requests_per_minute: wholeNumber(1, maxInteger).default(6000),
+  concurrent_requests: wholeNumber(1, 1_000_000).default(256),
+  connections: wholeNumber(1, 1_000_000).default(1024),
+  head_bytes: wholeNumber(1024, 1_048_576).default(65_536),
+  request_body_bytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
+  connect_timeout_ms: wholeNumber(1, maxInteger).default(10_000),
+  // An LLM may think for minutes before the first byte of its answer.
+  headers_timeout_ms: wholeNumber(1, maxInteger).default(600_000),
+  idle_timeout_ms: wholeNumber(1, maxInteger).default(600_000),
+});
+
+export const auditSection = strictKeys({
+  max_file_bytes: wholeNumber(4096, Number.MAX_SAFE_INTEGER).default(67_108_864),
+  keep_files: wholeNumber(1, 100_000).default(20),
+});
+
+const globText = z
+  .string({ error: 'write a text' })
+  .min(1, { error: 'the text is empty: write a name or a pattern' })
+  .regex(/^[^\s\p{Cc}]+$/u, { error: 'no spaces and no control characters' });
+const globList = z.array(globText, { error: 'write a list such as [main, master]' });
+const yesOrNo = z.boolean({ error: 'write true or false' });
+
+// The rule's name needs its place in the list, which the compiler knows.
+const blockedApiPattern = textRead((text) => parseBlockedApiPattern(text, ''), 'a pattern such as "^/repos/"');
+
+export const policySection = strictKeys({
+  blocked_api_patterns: z
+    .record(methodName, z.array(blockedApiPattern, { error: 'write a list of patterns' }), {
+      error: 'write a map of methods and lists such as DELETE: ["^/repos/[^/]+/[^/]+$"]',
+    })
+    .prefault(() => ({ ...defaultBlockedApiPatterns })),
+  protected_branches: globList.default(['main', 'master']),
+  allow_force_push: yesOrNo.default(false),
+  allow_branch_deletion: yesOrNo.default(false),
+  protected_paths: globList.default(['.github/workflows/**']),
+});
+
+export const githubSection = strictKeys({
+  hosts: z.array(hostName, { error: 'write a list of host names' }).default([]),
+});
+
+const part = z.unknown().optional();
+
+/** Its parts are checked one by one, so that an error in one does not hide those of another. */
+export const upstreamSection = strictKeys({ resolve: part, ca: part, proxy: part });
+
+export const resolveTarget = textRead(parseResolveTarget, 'an address such as "127.0.0.1:9443"');
+export const upstreamProxy = textRead(parseUpstreamProxy, 'http://proxy.example.com:3128');
+const pemPath = 'write the path of a PEM file';
+export const rootFiles = oneOrMany(z.string({ error: pemPath }).min(1, { error: pemPath }));

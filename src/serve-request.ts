@@ -1,0 +1,100 @@
+// Runs the path for one arrival and sees it through: a refusal becomes an answer in words, anything else that is thrown
+// becomes a 500 with nothing more forwarded, and every outcome is written down. Nothing is served unrecorded.
+import { randomBytes } from 'node:crypto';
+import type { Arrival } from './accept/proxy-door.ts';
+import type { Outcome } from './audit/record.ts';
+import { ClientGone } from './flow/client-gone.ts';
+import type { Arrived, Authorized, Forwarded } from './flow/flow.ts';
+import { Refusal } from './flow/refusal.ts';
+import { renderRefusal } from './flow/refusal-answer.ts';
+import type { Path } from './flow/stage.ts';
+import { Trail } from './flow/trail.ts';
+
+export interface ServePorts {
+  readonly path: Path<Arrived, Forwarded>;
+  readonly admission: Path<Arrived, Authorized>;
+  readonly finish: (flow: Arrived, outcome: Outcome) => void;
+  /** Throws while records cannot be kept. */
+  readonly requireJournal: () => void;
+}
+
+export interface RequestServer {
+  serve(arrival: Arrival): void;
+  admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
+}
+
+export function createRequestServer(ports: ServePorts): RequestServer {
+  const process = randomBytes(5).toString('hex');
+  let count = 0;
+
+  function arrive(arrival: Arrival): Arrived {
+    count++;
+    return {
+      requestId: `${process}-${count.toString(36)}`,
+      arrivedAt: Date.now(),
+      caller: arrival.caller,
+      request: arrival.request,
+      exchange: arrival.exchange,
+      trail: new Trail(performance.now()),
+    };
+  }
+
+  function end(flow: Arrived, outcome: Outcome): void {
+    for (const release of flow.trail.atEnd) release();
+    ports.finish(flow, outcome);
+  }
+
+  function failed(flow: Arrived, error: unknown): void {
+    if (error instanceof ClientGone) {
+      end(flow, { verdict: 'abandoned', status: 499, refusal: null, error });
+      return;
+    }
+    const refusal = error instanceof Refusal ? error : ourFault(error);
+    if (flow.exchange.answered) flow.exchange.abort();
+    else {
+      const { headers, body } = renderRefusal(refusal, flow);
+      flow.exchange.answer(refusal.status, headers, body);
+    }
+    const verdict = refusal.status >= 500 ? 'failed' : 'refused';
+    end(flow, { verdict, status: refusal.status, refusal, error: refusal.cause ?? null });
+  }
+
+  function serve(arrival: Arrival): void {
+    const flow = arrive(arrival);
+    try {
+      ports.requireJournal();
+      const result = ports.path.run(flow);
+      if (result instanceof Promise) {
+        result.then(
+          (done) => end(flow, { verdict: 'allowed', status: done.status, refusal: null, error: null }),
+          (error: unknown) => failed(flow, error),
+        );
+      } else end(flow, { verdict: 'allowed', status: result.status, refusal: null, error: null });
+    } catch (error) {
+      failed(flow, error);
+    }
+  }
+
+  function admit(arrival: Arrival): { tunnel: boolean; sandboxId: string } | null {
+    const flow = arrive(arrival);
+    try {
+      ports.requireJournal();
+      const admitted = ports.admission.run(flow);
+      if (admitted instanceof Promise) throw new Error('admission must be decided at once');
+      return { tunnel: admitted.permission.tunnel, sandboxId: admitted.sandbox.id };
+    } catch (error) {
+      failed(flow, error);
+      return null;
+    }
+  }
+
+  return { serve, admit };
+}
+
+function ourFault(cause: unknown): Refusal {
+  return new Refusal('internal.error', 'the gateway failed at this request and closed the door on it', {
+    rule: 'built-in: an error is a refusal',
+    hint: 'Tell the operator the request_id: the cause is in the log of the gateway.',
+    cause,
+  });
+}

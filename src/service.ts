@@ -1,0 +1,195 @@
+// Puts the gateway together, starts it and stops it: the only file that knows every room. What it says is live, it has
+// asked of the parts that run, not of the source.
+import { readFileSync } from 'node:fs';
+import { createAcceptStage } from './accept/accept-stage.ts';
+import { type Ca, openCa } from './accept/ca.ts';
+import { Doors } from './accept/doors.ts';
+import { LeafMinter } from './accept/leaf.ts';
+import { startAdminServer } from './admin/admin-server.ts';
+import { createAdminDesk } from './admin-desk.ts';
+import { createAudit } from './audit/audit-stage.ts';
+import { Feed } from './audit/feed.ts';
+import { Journal } from './audit/journal.ts';
+import { Metrics } from './audit/metrics.ts';
+import { createAuthorizeStage } from './authorize/authorize-stage.ts';
+import { SandboxLimits } from './authorize/limits.ts';
+import type { Gateway, StartOptions, StartSummary } from './cli/gateway-port.ts';
+import { lookupBySystem } from './forward/find-upstream.ts';
+import { createForwardStage } from './forward/forward-stage.ts';
+import { createIdentifyStage } from './identify/identify-stage.ts';
+import { SandboxRegistry } from './identify/registry.ts';
+import { createFileBackup } from './identify/registry-backup.ts';
+import { InjectStage } from './inject/inject-stage.ts';
+import { SecretStore } from './inject/secret-store.ts';
+import { placesIn } from './kit/home.ts';
+import { createLog } from './kit/log.ts';
+import { packageVersion } from './kit/package-version.ts';
+import { ensurePrivateDirectory } from './kit/secure-directory.ts';
+import { Sweeper } from './kit/sweeper.ts';
+import { describeControls } from './live-controls.ts';
+import { LivePolicy } from './policy/live-policy.ts';
+import { findConfigFile } from './policy/load-policy.ts';
+import { thisMachine } from './policy/machine-files.ts';
+import { admissionPath, requestPath, type Stages } from './request-path.ts';
+import { createRequestServer } from './serve-request.ts';
+
+const drainMs = 10_000;
+
+export async function startGateway(options: StartOptions): Promise<Gateway> {
+  const places = placesIn(options.home);
+  const log = createLog();
+  const machine = thisMachine();
+  const configFile = findConfigFile({ flag: options.config, env: machine.env, cwd: process.cwd(), home: machine.home });
+  const live = await LivePolicy.open(configFile, machine);
+  const policy = () => live.current;
+
+  for (const directory of [places.home, places.runDirectory, places.sandboxSockets]) ensurePrivateDirectory(directory);
+  const ca = await openCa(places.caDirectory);
+  const leaves = new LeafMinter(ca);
+  const instance = `sallyport-${ca.fingerprint.replaceAll(':', '').slice(0, 12).toLowerCase()}`;
+  const journal = new Journal({ directory: places.journalDirectory, ...policy().audit, log });
+  const secrets = new SecretStore();
+  secrets.configure(policy().credentials);
+  const registry = await SandboxRegistry.open({
+    backup: createFileBackup(places.registryFile),
+    knownCredentials: () => new Set(policy().credentials.keys()),
+    socketDirectory: places.sandboxSockets,
+    onFailure: (error) => log.error('the registry could not be written', { error }),
+  });
+  const sweeper = new Sweeper();
+  const metrics: Metrics = new Metrics({
+    openConnections: () => doors.openConnections,
+    registeredSandboxes: () => registry.size,
+    journal,
+  });
+  const forward = createForwardStage(
+    {
+      policy,
+      lookup: lookupBySystem,
+      instance,
+      environmentRoots: environmentRoots(),
+      onDial: (ok) => metrics.countConnect(ok),
+    },
+    sweeper,
+  );
+  const inject = new InjectStage(policy, secrets);
+  const stages: Stages = {
+    accept: createAcceptStage(instance),
+    identify: createIdentifyStage(registry),
+    authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => policy().limits })),
+    inject,
+    forward,
+  };
+  const audit = createAudit({ journal, metrics, feed: new Feed(), log });
+  const requests = createRequestServer({
+    path: requestPath(stages),
+    admission: admissionPath(stages),
+    finish: audit.finish,
+    requireJournal: audit.requireJournal,
+  });
+  const doors = new Doors({
+    ports: {
+      ...requests,
+      contextFor: (host) => leaves.contextFor(host),
+      settings: () => {
+        const { headBytes, requestBodyBytes, idleTimeoutMs } = policy().limits;
+        return { sweeper, headBytes, requestBodyBytes, idleTimeoutMs };
+      },
+    },
+    maxConnections: () => policy().limits.connections,
+  });
+
+  registry.onRemoved((id) => {
+    doors.cut(id);
+    forward.drop(id);
+  });
+  live.onChange((changed) => {
+    secrets.configure(changed.credentials);
+    journal.configure(changed.audit);
+    // Kept connections were made under the old upstream settings.
+    forward.drop(null);
+  });
+
+  const opened: string[] = [];
+  const controls = () =>
+    describeControls({ policy: policy(), ca, journal, registry, doors: opened, rejected: live.rejected, stages });
+  const desk = createAdminDesk({
+    registry,
+    secrets,
+    inject,
+    doors,
+    policy,
+    proxyUrl: () => (opened[0] === undefined ? null : `http://${opened[0]}`),
+    health: () => ({
+      ready: journal.healthy && opened.length > 0,
+      version: packageVersion(),
+      config: policy().origin,
+      doors: opened,
+      ca: ca.certificatePath,
+      sandboxes: registry.size,
+      controls: controls(),
+      warnings: warningsOf(live, ca),
+    }),
+    metrics: () => metrics.render(),
+    journalDirectory: places.journalDirectory,
+  });
+
+  const undo: (() => Promise<void> | void)[] = [
+    () => sweeper.stop(),
+    () => live.stop(),
+    () => registry.close(),
+    () => journal.close(),
+  ];
+  const stop = async (graceMs: number): Promise<void> => {
+    await doors.drain(graceMs);
+    forward.drop(null);
+    for (const step of undo) await step();
+  };
+  try {
+    const admin = await startAdminServer({
+      socketPath: places.adminSocket,
+      ports: desk,
+      onFault: (what, error) => log.error(what, { error }),
+    });
+    undo.unshift(() => admin.close());
+    for (const record of registry.list()) {
+      if (record.socketPath !== null) await doors.openPrivate(record.id, record.socketPath);
+    }
+    for (const { host, port } of policy().listen.proxy) opened.push(await doors.openTcp(host, port));
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+  live.watch((error) => {
+    if (error === null) log.info('the configuration has changed and is in force', { config: policy().origin });
+    else log.error('the configuration has changed but is not valid: the old one stays in force', { error });
+  });
+
+  const summary: StartSummary = {
+    doors: opened.map((door) => `proxy http://${door}`),
+    adminSocket: places.adminSocket,
+    caPath: ca.certificatePath,
+    config: policy().origin,
+    controls: controls(),
+    hosts: policy().allow.length,
+    credentials: secrets.list(),
+    warnings: warningsOf(live, ca),
+  };
+  return { summary, reload: () => live.reload(), stop: () => stop(drainMs) };
+}
+
+function warningsOf(live: LivePolicy, ca: Ca): string[] {
+  const rejected = live.rejected === null ? [] : [`the configuration file is not in force: ${live.rejected.message}`];
+  return [...rejected, ...live.current.warnings, ...ca.warnings];
+}
+
+/** Node adds these roots by itself only where no others are given; ours are always given. */
+function environmentRoots(): string[] {
+  const path = process.env.NODE_EXTRA_CA_CERTS;
+  if (path === undefined || path === '') return [];
+  try {
+    return [readFileSync(path, 'utf8')];
+  } catch {
+    return [];
+  }
+}

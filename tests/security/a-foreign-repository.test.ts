@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { decide } from '../../src/authorize/decide.ts';
+import type { Permission } from '../../src/flow/flow.ts';
+import { HeaderList } from '../../src/flow/header-list.ts';
+import { canonicalOf, refusalOf, sandboxWith } from '../support/hand-made-flow.ts';
+import { githubPolicy } from '../support/hand-made-policy.ts';
+
+function ask(method: string, url: string, repos: readonly string[] = ['acme/widgets']): Permission {
+  return decide(githubPolicy, sandboxWith({ repos }), canonicalOf(method, url), new HeaderList());
+}
+
+describe('the injected token reads no repository but those of the sandbox', () => {
+  test.each([
+    ['GET', 'https://api.github.com/repos/acme/secrets'],
+    ['GET', 'https://api.github.com/repos/acme/secrets/contents/.env'],
+    ['GET', 'https://api.github.com/repos/acme/widgets-private'],
+    ['GET', 'https://api.github.com/repos/acme/widgets.wiki'],
+    ['GET', 'https://api.github.com/repos/acme/widgets.git.git'],
+    ['GET', 'https://api.github.com/repos/acme/widgets;x/contents'],
+    ['GET', 'https://api.github.com/repos/acme/widgets%3Fx/contents'],
+    ['GET', 'https://api.github.com/REPOS/acme/secrets'],
+    ['GET', 'https://api.github.com/%72epos/acme/secrets'],
+    ['POST', 'https://api.github.com/repos/acme/secrets/issues'],
+    ['GET', 'https://ghe.example.com/api/v3/repos/acme/secrets'],
+    ['GET', 'https://ghe.example.com/API/V3/repos/acme/secrets'],
+    ['GET', 'https://github.com/acme/secrets.git/info/refs?service=git-upload-pack'],
+    ['GET', 'https://github.com/acme/secrets.git/INFO/Refs?service=git-upload-pack'],
+    ['POST', 'https://github.com/acme/secrets/git-upload-pack'],
+    ['POST', 'https://github.com/acme/widgets.wiki.git/git-upload-pack'],
+    ['POST', 'https://www.github.com/acme/secrets/git-upload-pack'],
+    ['POST', 'https://ghe.example.com/acme/secrets.git/git-upload-pack'],
+  ])('%s %s', (method, url) => {
+    expect(refusalOf(() => ask(method, url)).code).toBe('repo.not-allowed');
+  });
+
+  test.each([
+    'https://api.github.com/repos/acme%2Fsecrets',
+    'https://api.github.com/repos/acme/widgets%2Fx%2Fsecrets',
+    'https://api.github.com/repos%2facme%2fsecrets/contents',
+    'https://github.com/acme%2Fwidgets/info/refs?service=git-upload-pack',
+    'https://raw.githubusercontent.com/acme%2Fsecrets/main/x',
+  ])('%s hides a slash', (url) => {
+    expect(refusalOf(() => ask('GET', url)).code).toBe('path.not-allowed');
+  });
+
+  test.each([
+    'https://api.github.com/repositories/1234/contents/.env',
+    'https://api.github.com/user/repos',
+    'https://api.github.com/orgs/acme/repos',
+    'https://api.github.com/search/code?q=repo:acme/secrets',
+    'https://api.github.com/gists/abc',
+    'https://api.github.com/notifications',
+    'https://codeload.github.com/acme/secrets/tar.gz/main',
+    'https://raw.githubusercontent.com/acme/secrets/main/.env',
+    'https://github.com/acme/secrets/raw/main/.env',
+    'https://ghe.example.com/raw/acme/secrets/main/.env',
+    'https://ghe.example.com/api/v4/x',
+  ])('%s goes without the token, as anybody would', (url) => {
+    expect(ask('GET', url).credential).toBeNull();
+  });
+
+  test('a sandbox with no repository has none', () => {
+    expect(refusalOf(() => ask('GET', 'https://api.github.com/repos/acme/widgets', [])).code).toBe('repo.not-allowed');
+    expect(ask('GET', 'https://api.github.com/repos/acme/widgets').credential).toBe('github');
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { decide } from '../../src/authorize/decide.ts';
+import { HeaderList } from '../../src/flow/header-list.ts';
+import { canonicalOf, refusalOf, sandboxWith } from '../support/hand-made-flow.ts';
+import { handMadePolicy } from '../support/hand-made-policy.ts';
+
+const policy = handMadePolicy({
+  allow: [{ host: 'api.example.com' }, { host: '*.corp.example.com' }, { host: '*.pinned.example.com', tunnel: true }],
+  credentials: [{ name: 'key', hosts: ['api.example.com', '*.corp.example.com'] }],
+});
+
+describe('a host that only looks like an allowed one is not', () => {
+  test.each([
+    'api.example.com.evil.test',
+    'evil-api.example.com',
+    'apixexample.com',
+    'example.com',
+    'xapi.example.com',
+    'x.api.example.com',
+    'corp.example.com',
+    'evilcorp.example.com',
+    'corp.example.com.evil.test',
+    'xn--pi-7lb.example.com',
+    'pinned.example.com',
+    'evilpinned.example.com',
+  ])('%s', (host) => {
+    const inside = canonicalOf('GET', `https://${host}/`);
+    expect(refusalOf(() => decide(policy, sandboxWith(), inside, new HeaderList())).code).toBe('domain.not-allowed');
+    const tunnel = canonicalOf('CONNECT', `https://${host}`, 'tunnel');
+    expect(refusalOf(() => decide(policy, sandboxWith(), tunnel, new HeaderList())).code).toBe('domain.not-allowed');
+    const connect = decide(
+      policy,
+      sandboxWith(),
+      canonicalOf('CONNECT', `https://${host}`, 'connect'),
+      new HeaderList(),
+    );
+    expect(connect).toMatchObject({ tunnel: false, credential: null });
+  });
+
+  test('the real ones pass, so that the list above means something', () => {
+    for (const host of ['api.example.com', 'a.corp.example.com', 'a.b.corp.example.com']) {
+      expect(decide(policy, sandboxWith(), canonicalOf('GET', `https://${host}/`), new HeaderList()).credential).toBe(
+        'key',
+      );
+    }
+  });
+});

@@ -1,0 +1,72 @@
+// The far side of the internet: a real TLS server on loopback that speaks HTTP/1.1 and HTTP/2, records every request it
+// saw, and answers with whatever the test says (by default an echo of what arrived).
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import type { TestCa } from './test-ca.ts';
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly httpVersion: string;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: string;
+}
+
+export type Answer = (request: Http2ServerRequest, response: Http2ServerResponse, body: Buffer) => void;
+
+export interface FakeUpstream {
+  readonly port: number;
+  /** For `upstream.resolve`. */
+  readonly address: string;
+  readonly seen: SeenRequest[];
+  readonly server: Http2SecureServer;
+  close(): Promise<void>;
+}
+
+const echo: Answer = (request, response, body) => {
+  response.setHeader('content-type', 'application/json');
+  response.end(
+    JSON.stringify({ method: request.method, url: request.url, headers: request.headers, body: body.toString() }),
+  );
+};
+
+export async function startFakeUpstream(
+  ca: TestCa,
+  names: readonly string[],
+  answer: Answer = echo,
+): Promise<FakeUpstream> {
+  const seen: SeenRequest[] = [];
+  const server = createSecureServer({ ...ca.issue(names), allowHTTP1: true }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const { method, url, httpVersion, headers } = request;
+      seen.push({ method, url, httpVersion, headers: { ...headers }, body: body.toString('latin1') });
+      answer(request, response, body);
+    });
+  });
+  const sockets = new Set<{ destroy(): void }>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    address: `127.0.0.1:${port}`,
+    seen,
+    server,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}

@@ -1,0 +1,72 @@
+// Flows, callers, sandboxes and canonical requests made by hand, for tests of one stage alone.
+import { canonicalTarget } from '../../src/accept/canonical-path.ts';
+import type { Exchange } from '../../src/flow/exchange.ts';
+import type { Accepted, Caller, CanonicalRequest, RawRequest } from '../../src/flow/flow.ts';
+import { HeaderList } from '../../src/flow/header-list.ts';
+import { Refusal } from '../../src/flow/refusal.ts';
+import type { Sandbox } from '../../src/flow/sandbox.ts';
+import { Trail } from '../../src/flow/trail.ts';
+
+export function sandboxWith(over: Partial<Sandbox> = {}): Sandbox {
+  return {
+    id: 'sbx_test',
+    containerIp: '172.18.0.5',
+    containerId: null,
+    repos: ['acme/widgets'],
+    authMode: 'bot',
+    allowedBranches: ['sandbox/*'],
+    credentials: null,
+    proof: ['ip'],
+    createdAt: '2026-01-01T00:00:00.000Z',
+    ...over,
+  };
+}
+
+export function callerFrom(over: Partial<Caller> = {}): Caller {
+  return { door: 'proxy 127.0.0.1:8080', address: null, socketOf: null, proxyAuthorization: null, ...over };
+}
+
+export function basic(user: string, secret: string): string {
+  return `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+}
+
+/** The canonical request of `METHOD url`, its path read as the accept stage reads it. */
+export function canonicalOf(method: string, url: string, kind: CanonicalRequest['kind'] = 'http'): CanonicalRequest {
+  const parts = /^(https?):\/\/([^/:]+)(?::(\d+))?(.*)$/.exec(url);
+  if (parts === null) throw new Error(`not a URL: ${url}`);
+  const scheme = parts[1] === 'http' ? 'http' : 'https';
+  const port = parts[3] === undefined ? (scheme === 'http' ? 80 : 443) : Number(parts[3]);
+  const target = canonicalTarget(parts[4] === '' ? '/' : parts[4]!);
+  return { scheme, host: parts[2]!, port, method, kind, ...target };
+}
+
+export function acceptedFlow(caller: Caller, canonical: CanonicalRequest, over: Partial<RawRequest> = {}): Accepted {
+  const request: RawRequest = {
+    protocol: 'http/1.1',
+    scheme: canonical.scheme,
+    method: canonical.method,
+    target: canonical.rawPath,
+    authority: null,
+    headers: new HeaderList(),
+    connect: null,
+    sni: null,
+    kind: canonical.kind === 'websocket' ? 'http' : canonical.kind,
+    hiddenName: false,
+    fault: null,
+    ...over,
+  };
+  // The stages under test never touch the conversation itself.
+  const exchange = {} as Exchange;
+  return { requestId: 'r1', arrivedAt: 0, caller, request, exchange, trail: new Trail(0), canonical };
+}
+
+/** The refusal that `run` ends in; any other end is a failure of the test. */
+export function refusalOf(run: () => unknown): Refusal {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}

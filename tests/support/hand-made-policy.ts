@@ -1,0 +1,134 @@
+// A compiled policy from a few words, with the real patterns in it, for tests of decisions alone.
+import { parseBlockedApiPattern } from '../../src/policy/blocked-api.ts';
+import type { AllowRule, CompiledPolicy, CredentialSpec, HostPattern } from '../../src/policy/compiled.ts';
+import { parseHostPattern } from '../../src/policy/host-pattern.ts';
+import { compilePathPattern } from '../../src/policy/path-pattern.ts';
+
+export interface HandMadeRule {
+  readonly host: string;
+  readonly methods?: readonly string[];
+  readonly paths?: readonly string[];
+  readonly ports?: readonly number[];
+  readonly plainHttp?: boolean;
+  readonly tunnel?: boolean;
+}
+
+export interface HandMadeCredential {
+  readonly name: string;
+  readonly hosts: readonly string[];
+  readonly paths?: readonly string[];
+}
+
+export interface HandMadePolicy {
+  readonly allow?: readonly HandMadeRule[];
+  readonly credentials?: readonly HandMadeCredential[];
+  readonly blocked?: Readonly<Record<string, readonly string[]>>;
+  readonly githubHosts?: readonly string[];
+}
+
+export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
+  const allow = (made.allow ?? []).map(allowRule);
+  const credentials = (made.credentials ?? []).map(credentialSpec);
+  return {
+    origin: 'hand-made',
+    listen: { proxy: [] },
+    rulesFor: (host) => {
+      const covering = allow.filter((rule) => rule.host.covers(host));
+      return [
+        ...covering.filter((rule) => rule.host.text === host),
+        ...covering.filter((rule) => rule.host.text !== host),
+      ];
+    },
+    allow,
+    credentials: new Map(credentials.map((spec) => [spec.name, spec])),
+    credentialsFor: (host) =>
+      credentials.filter((spec) =>
+        spec.placements.some((placement) => placement.hosts.some((one) => one.covers(host))),
+      ),
+    blockedApiPatterns: new Map(
+      Object.entries(made.blocked ?? {}).map(([method, texts]) => [
+        method,
+        texts.map((text, i) => orThrow(parseBlockedApiPattern(text, `policy.blocked_api_patterns.${method}[${i}]`))),
+      ]),
+    ),
+    protectedBranches: ['main', 'master'],
+    protectedPaths: [],
+    allowForcePush: false,
+    allowBranchDeletion: false,
+    githubHosts: ['github.com', ...(made.githubHosts ?? [])],
+    limits: {
+      requestsPerMinute: 6000,
+      concurrentRequests: 256,
+      connections: 1024,
+      headBytes: 65536,
+      requestBodyBytes: 0,
+      connectTimeoutMs: 10_000,
+      headersTimeoutMs: 600_000,
+      idleTimeoutMs: 600_000,
+    },
+    upstream: { resolve: [], extraRoots: [], proxy: null },
+    audit: { maxFileBytes: 1, keepFiles: 1 },
+    warnings: [],
+  };
+}
+
+/** GitHub as the preset allows it: every host, with the credential on the API and on git. */
+export const githubPolicy = handMadePolicy({
+  allow: [
+    { host: 'github.com' },
+    { host: '*.github.com' },
+    { host: '*.githubusercontent.com' },
+    { host: 'ghe.example.com' },
+  ],
+  credentials: [
+    { name: 'github', hosts: ['github.com', '*.github.com', '*.githubusercontent.com', 'ghe.example.com'] },
+  ],
+  blocked: {
+    PUT: ['^/repos/[^/]+/[^/]+/pulls/\\d+/merge$'],
+    POST: ['^/repos/[^/]+/[^/]+/releases$'],
+    DELETE: ['^/repos/[^/]+/[^/]+$'],
+  },
+  githubHosts: ['ghe.example.com'],
+});
+
+function allowRule(made: HandMadeRule, index: number): AllowRule {
+  return {
+    name: `allow[${index}]`,
+    line: index + 1,
+    host: hostPattern(made.host),
+    methods: made.methods === undefined ? null : new Set(made.methods),
+    paths: made.paths === undefined ? null : made.paths.map(compilePathPattern),
+    ports: made.ports ?? (made.plainHttp ? [443, 80] : [443]),
+    plainHttp: made.plainHttp ?? false,
+    tunnel: made.tunnel ?? false,
+  };
+}
+
+function credentialSpec(made: HandMadeCredential): CredentialSpec {
+  return {
+    name: made.name,
+    line: null,
+    placements: [
+      {
+        hosts: made.hosts.map(hostPattern),
+        paths: made.paths === undefined ? null : made.paths.map(compilePathPattern),
+        injection: { kind: 'header', header: 'authorization', prefix: 'Bearer ' },
+      },
+    ],
+    stripHeaders: ['authorization'],
+    stripQuery: [],
+    companionDefaults: [],
+    companionForced: [],
+    anonymous: false,
+    source: { kind: 'memory' },
+  };
+}
+
+function hostPattern(text: string): HostPattern {
+  return orThrow(parseHostPattern(text));
+}
+
+function orThrow<T>(parsed: { readonly value: T } | { readonly problem: string }): T {
+  if ('problem' in parsed) throw new Error(parsed.problem);
+  return parsed.value;
+}

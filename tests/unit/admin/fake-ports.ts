@@ -1,0 +1,125 @@
+// A stand-in for the gateway behind the admin API: it remembers what it was handed and answers from memory.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminError } from '../../../src/admin/admin-error.ts';
+import type { AdminPorts, AuditFilter, PublicRecord } from '../../../src/admin/admin-ports.ts';
+import { type AdminServerOptions, startAdminServer } from '../../../src/admin/admin-server.ts';
+import { placesIn } from '../../../src/kit/home.ts';
+
+export interface FakePorts extends AdminPorts {
+  readonly records: Map<string, PublicRecord>;
+  readonly secrets: Map<string, string>;
+  readonly checks: unknown[];
+  readonly filters: AuditFilter[];
+  journal: object[];
+  ready: boolean;
+}
+
+export function fakePorts(): FakePorts {
+  const records = new Map<string, PublicRecord>();
+  const secrets = new Map<string, string>();
+  const find = (which: string) =>
+    [...records.values()].find(({ id, container_ip }) => id === which || container_ip === which) ?? null;
+  const ports: FakePorts = {
+    records,
+    secrets,
+    checks: [],
+    filters: [],
+    journal: [],
+    ready: true,
+    register: async (input) => {
+      const { container_ip = null, id = 'sbx_1', ...rest } = input as Record<string, unknown>;
+      if (rest.surprise !== undefined)
+        throw new AdminError(400, 'sandbox.invalid', 'surprise: unknown key', 'Remove it.');
+      if (find(String(container_ip)) !== null) throw new AdminError(409, 'sandbox.conflict', 'the address is in use');
+      const record = { container_ip, expires_at: '2027-01-15T00:00:00.000Z', ...rest, id: String(id) };
+      records.set(record.id, record);
+      return { record, proof: { secret: 'proof-of-sbx', proxy_url: 'http://127.0.0.1:8080' } };
+    },
+    list: () => [...records.values()],
+    find,
+    unregister: async (which) => {
+      const found = find(which);
+      return found !== null && records.delete(found.id);
+    },
+    renew: async (id) => {
+      const found = records.get(id);
+      if (found === undefined) throw new AdminError(404, 'sandbox.not-found', `no sandbox ${id}`);
+      return found;
+    },
+    setCredential: (name, value) => {
+      if (name === 'broken') throw new Error(`the store broke on ${value}`);
+      secrets.set(name, value);
+    },
+    removeCredential: (name) => secrets.delete(name),
+    listCredentials: () => [...secrets.keys()].map((name) => ({ name, source: 'memory', set: true })),
+    check: async (input) => {
+      ports.checks.push(input);
+      const allowed = (input as { url?: string }).url?.includes('allowed') === true;
+      return allowed
+        ? { allowed, status: 200, code: '', rule: 'allow[0]', reason: '', hint: '', credential: 'anthropic' }
+        : {
+            allowed,
+            status: 403,
+            code: 'domain.not-allowed',
+            rule: 'allow',
+            reason: 'it is not on the allowlist',
+            hint: 'add it',
+            credential: null,
+          };
+    },
+    health: () => ({
+      ready: ports.ready,
+      version: '0.0.0',
+      config: 'embedded default',
+      doors: ['proxy 127.0.0.1:8080'],
+      ca: '/ca.pem',
+      sandboxes: records.size,
+      controls: [{ name: 'journal', live: ports.ready, detail: '' }],
+      warnings: [],
+    }),
+    metrics: async () => 'sallyport_requests_total 1\n',
+    audit: async function* (filter) {
+      ports.filters.push(filter);
+      yield* ports.journal.slice(Math.max(0, ports.journal.length - filter.limit));
+      if (filter.follow) {
+        await new Promise((resolve) => filter.signal.addEventListener('abort', resolve, { once: true }));
+        ports.journal.push({ ended: true });
+      }
+    },
+  };
+  return ports;
+}
+
+export interface Running {
+  readonly home: string;
+  readonly socketPath: string;
+  readonly ports: FakePorts;
+  readonly faults: string[];
+  stop(): Promise<void>;
+}
+
+/** An admin server with those ports in a home of its own. */
+export async function startFake(extra: Partial<AdminServerOptions> = {}): Promise<Running> {
+  const home = mkdtempSync(join(tmpdir(), 'sallyport-admin-'));
+  const socketPath = placesIn(home).adminSocket;
+  const ports = fakePorts();
+  const faults: string[] = [];
+  const server = await startAdminServer({
+    socketPath,
+    ports,
+    onFault: (what, error) => faults.push(`${what}: ${error instanceof Error ? error.message : error}`),
+    ...extra,
+  });
+  return {
+    home,
+    socketPath,
+    ports,
+    faults,
+    stop: async () => {
+      await server.close();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}

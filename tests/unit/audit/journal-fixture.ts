@@ -1,0 +1,77 @@
+// A journal in a temporary directory, filled with records, for tests that use or attack it.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { Journal, type JournalOptions } from '../../../src/audit/journal.ts';
+import type { RecordBody } from '../../../src/audit/record.ts';
+
+export const quiet = { info() {}, warn() {}, error() {} };
+
+export function journalDirectory(): string {
+  const root = mkdtempSync(join(tmpdir(), 'sallyport-journal-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return join(root, 'journal');
+}
+
+export function openJournal(directory: string, options: Partial<JournalOptions> = {}): Journal {
+  const journal = new Journal({ directory, maxFileBytes: 1 << 20, keepFiles: 20, log: quiet, retryMs: 20, ...options });
+  onTestFinished(() => journal.close());
+  return journal;
+}
+
+/** Records 1 to `count`, about 500 bytes each, in as many files as `maxFileBytes` asks for. */
+export function fillJournal(directory: string, count: number, options: Partial<JournalOptions> = {}): void {
+  const journal = openJournal(directory, options);
+  for (let i = 1; i <= count; i++) {
+    journal.append(sampleRecord(i));
+    if (i % 5 === 0) journal.flush();
+  }
+  journal.close();
+}
+
+export function sampleRecord(n: number): RecordBody {
+  return {
+    time: '2026-01-02T03:04:05.678Z',
+    id: `req-${n}`,
+    sandbox: n % 2 === 0 ? 'sbx-even' : 'sbx-odd',
+    door: 'proxy 127.0.0.1:8080',
+    proof: ['ip'],
+    method: 'GET',
+    scheme: 'https',
+    host: 'api.example.com',
+    port: 443,
+    path: `/v1/things/${n}`,
+    query: null,
+    kind: 'http',
+    protocol: 'http/1.1',
+    verdict: n % 10 === 0 ? 'refused' : 'allowed',
+    status: n % 10 === 0 ? 403 : 200,
+    code: n % 10 === 0 ? 'path.not-allowed' : null,
+    rule: 'allow[0]',
+    reason: n % 10 === 0 ? 'this path is not allowed' : null,
+    credential: null,
+    upstream: '192.0.2.1:443',
+    bytes_in: 0,
+    bytes_out: n,
+    ms: 1.5,
+    trail: [['accept', 0.1, 'ok']],
+  };
+}
+
+export function fileOf(directory: string, number = 1): string {
+  return join(directory, `journal-${String(number).padStart(6, '0')}.jsonl`);
+}
+
+/** Rewrites the lines of one file, as someone with the disk in hand would. */
+export function tamper(directory: string, change: (lines: string[]) => string[], number = 1): void {
+  const path = fileOf(directory, number);
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  writeFileSync(path, `${change(lines).join('\n')}\n`);
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { Metrics } from '../../../src/audit/metrics.ts';
+import { sampleRecord } from './journal-fixture.ts';
+
+function metricsWith(maxSandboxes = 1000): Metrics {
+  return new Metrics({
+    openConnections: () => 7,
+    registeredSandboxes: () => 3,
+    journal: { healthy: true, queued: 2, fileCount: 4, head: { seq: 99 } },
+    maxSandboxes,
+  });
+}
+
+/** Values by series, e.g. `sallyport_requests_total{verdict="allowed"}`. */
+async function read(metrics: Metrics): Promise<Map<string, number>> {
+  const lines = (await metrics.render()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+describe('metrics are Prometheus text', () => {
+  test('requests by verdict, refusals by code, bytes and sandboxes add up, and asking twice changes nothing', async () => {
+    const metrics = metricsWith();
+    for (let i = 1; i <= 20; i++) metrics.count({ ...sampleRecord(i), bytes_in: 10 });
+    await read(metrics);
+    const values = await read(metrics);
+    expect(values.get('sallyport_requests_total{verdict="allowed"}')).toBe(18);
+    expect(values.get('sallyport_requests_total{verdict="refused"}')).toBe(2);
+    expect(values.get('sallyport_refusals_total{code="path.not-allowed"}')).toBe(2);
+    expect(values.get('sallyport_sandbox_requests_total{sandbox="sbx-even"}')).toBe(10);
+    expect(values.get('sallyport_bytes_in_total')).toBe(200);
+    expect(values.get('sallyport_bytes_out_total')).toBe(210);
+  });
+
+  test('durations are a cumulative histogram in seconds', async () => {
+    const metrics = metricsWith();
+    for (const ms of [0.5, 1, 3, 700, 400_000]) metrics.count({ ...sampleRecord(1), ms });
+    const values = await read(metrics);
+    const bucket = (le: string) => values.get(`sallyport_request_duration_seconds_bucket{le="${le}"}`);
+    expect([bucket('0.001'), bucket('0.005'), bucket('0.5'), bucket('1'), bucket('300'), bucket('+Inf')]).toEqual([
+      2, 3, 3, 4, 4, 5,
+    ]);
+    expect(values.get('sallyport_request_duration_seconds_count')).toBe(5);
+    expect(values.get('sallyport_request_duration_seconds_sum')).toBeCloseTo(400.7045, 6);
+    expect(await metrics.render()).toContain('# TYPE sallyport_request_duration_seconds histogram');
+  });
+
+  test('state comes from those who know it, when it is asked for', async () => {
+    const metrics = metricsWith();
+    metrics.countConnect(true);
+    metrics.countConnect(false);
+    metrics.countUnrecorded();
+    const values = await read(metrics);
+    expect(values.get('sallyport_open_connections')).toBe(7);
+    expect(values.get('sallyport_registered_sandboxes')).toBe(3);
+    expect(values.get('sallyport_journal_healthy')).toBe(1);
+    expect(values.get('sallyport_journal_queued')).toBe(2);
+    expect(values.get('sallyport_journal_files')).toBe(4);
+    expect(values.get('sallyport_journal_last_seq')).toBe(99);
+    expect(values.get('sallyport_upstream_connects_total{result="ok"}')).toBe(1);
+    expect(values.get('sallyport_upstream_connects_total{result="failed"}')).toBe(1);
+    expect(values.get('sallyport_unrecorded_total')).toBe(1);
+    expect(values.get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+    expect(values.get('process_open_fds')).toBeGreaterThan(2);
+    expect(values.get('process_cpu_seconds_total')).toBeGreaterThan(0);
+  });
+
+  test('sandboxes past the limit share one series', async () => {
+    const metrics = metricsWith(3);
+    for (let i = 0; i < 50; i++) metrics.count({ ...sampleRecord(1), sandbox: `sbx-${i % 10}` });
+    const series = [...(await read(metrics))].filter(([name]) => name.startsWith('sallyport_sandbox_requests_total'));
+    expect(series).toHaveLength(4);
+    expect(series.find(([name]) => name.includes('other'))?.[1]).toBe(35);
+  });
+});

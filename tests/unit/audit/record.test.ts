@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { describeFlow, type Outcome } from '../../../src/audit/record.ts';
+import { HeaderList } from '../../../src/flow/header-list.ts';
+import { Refusal } from '../../../src/flow/refusal.ts';
+import { arrivedFlow, forwardedFlow } from './flow-fixture.ts';
+
+const allowed: Outcome = { verdict: 'allowed', status: 200, refusal: null, error: null };
+
+function refused(refusal: Refusal): Outcome {
+  return { verdict: 'refused', status: refusal.status, refusal, error: null };
+}
+
+describe('a record says what happened', () => {
+  test('of a request that went through', () => {
+    const { ms, ...rest } = describeFlow(forwardedFlow(), allowed);
+    expect(ms).toBeGreaterThanOrEqual(3);
+    expect(rest).toEqual({
+      time: '2026-01-02T03:04:05.678Z',
+      id: 'req-1',
+      sandbox: 'sbx-1',
+      door: 'proxy 127.0.0.1:8080',
+      proof: ['ip', 'secret'],
+      method: 'POST',
+      scheme: 'https',
+      host: 'api.example.com',
+      port: 443,
+      path: '/v1/messages',
+      query: 'key&beta',
+      kind: 'http',
+      protocol: 'http/1.1',
+      verdict: 'allowed',
+      status: 200,
+      code: null,
+      rule: 'allow[0] (preset anthropic)',
+      reason: null,
+      credential: 'anthropic',
+      upstream: '192.0.2.7:443',
+      bytes_in: 120,
+      bytes_out: 4096,
+      trail: ['accept', 'identify', 'authorize', 'inject', 'forward'].map((stage) => [stage, 0.01, 'ok']),
+    });
+  });
+
+  test('a refusal gives code, rule, and the reason with the causes only the operator may know', () => {
+    const refusal = new Refusal('upstream.connect', 'api.example.com cannot be reached', {
+      rule: 'built-in',
+      cause: new Error('connect failed', { cause: new Error('ECONNREFUSED 192.0.2.7:443') }),
+    });
+    const record = describeFlow(forwardedFlow(), refused(refusal));
+    expect(record).toMatchObject({ verdict: 'refused', status: 502, code: 'upstream.connect', rule: 'built-in' });
+    expect(record.reason).toBe('api.example.com cannot be reached: connect failed: ECONNREFUSED 192.0.2.7:443');
+  });
+
+  test('a fault of ours is internal.error with its message', () => {
+    const outcome: Outcome = { verdict: 'failed', status: 500, refusal: null, error: new TypeError('x is undefined') };
+    expect(describeFlow(forwardedFlow(), outcome)).toMatchObject({ code: 'internal.error', reason: 'x is undefined' });
+  });
+
+  test('what the stages learned before one refused is in the record', () => {
+    const flow = forwardedFlow();
+    const record = describeFlow(flow, refused(new Refusal('domain.not-allowed', 'no')));
+    expect(record).toMatchObject({ sandbox: 'sbx-1', host: 'api.example.com', code: 'domain.not-allowed' });
+  });
+
+  test.each([
+    ['origin-form with a Host', { connect: null }, { host: 'api.example.com', port: 443, path: '/v1/messages' }],
+    [
+      'absolute-form with a password in it',
+      { target: 'http://user:planted@evil.example:8080/a?b=c', scheme: 'http' as const },
+      { host: 'evil.example', port: 8080, path: '/a', query: 'b' },
+    ],
+    [
+      'CONNECT with userinfo',
+      { kind: 'connect' as const, method: 'CONNECT', target: 'user:planted@h.example:8443', connect: null },
+      { host: 'h.example', port: 8443, path: '/', kind: 'connect' },
+    ],
+    [
+      'HTTP/2',
+      { protocol: 'h2' as const, authority: 'h2.example', connect: null },
+      { host: 'h2.example', protocol: 'h2' },
+    ],
+    ['nothing at all', { target: '', connect: null, sni: null, headers: new HeaderList() }, { host: '', path: '' }],
+  ])('of a request refused before it was understood: %s', (_name, over, expected) => {
+    const record = describeFlow(arrivedFlow(over), refused(new Refusal('malformed.syntax', 'no')));
+    expect(record).toMatchObject({ sandbox: null, proof: [], credential: null, upstream: null, ...expected });
+    expect(JSON.stringify(record)).not.toContain('planted');
+  });
+
+  test('long paths, many parameters and long methods are cut', () => {
+    const flow = forwardedFlow();
+    const canonical = { ...flow.canonical, path: `/${'p'.repeat(5000)}`, query: 'name=1&'.repeat(5000) };
+    const record = describeFlow({ ...flow, canonical, request: { ...flow.request, method: 'M'.repeat(500) } }, allowed);
+    expect(record.path).toHaveLength(1024);
+    expect(record.query!.length).toBeLessThanOrEqual(1024);
+    expect(record.method).toHaveLength(32);
+  });
+});

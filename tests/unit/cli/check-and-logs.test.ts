@@ -1,0 +1,130 @@
+import { writeFileSync } from 'node:fs';
+import picocolors from 'picocolors';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describeRecord } from '../../../src/cli/logs.ts';
+import { type Running, startFake } from '../admin/fake-ports.ts';
+import { runWith } from './command-line.ts';
+
+let gateway: Running;
+
+beforeEach(async () => {
+  gateway = await startFake();
+});
+
+afterEach(() => gateway.stop());
+
+const run = (...argv: string[]) => runWith(argv, { home: gateway.home });
+
+describe('sallyport check', () => {
+  test('an allowed request ends with 0 and names rule and credential', async () => {
+    const { code, out } = await run('check', 'get', 'https://allowed.example/v1');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^allowed\n +rule +allow\[0\]\n +credential +anthropic\n$/);
+    expect(gateway.ports.checks).toEqual([{ method: 'GET', url: 'https://allowed.example/v1' }]);
+  });
+
+  test('a refused one ends with 3 and says status, code, reason and hint', async () => {
+    const { code, out } = await run('check', 'GET', 'https://other.example/');
+    expect(code).toBe(3);
+    for (const part of ['refused with 403 domain.not-allowed', 'it is not on the allowlist', 'add it'])
+      expect(out).toContain(part);
+    const json = await run('check', 'GET', 'https://other.example/', '--json');
+    expect(json.code).toBe(3);
+    expect(JSON.parse(json.out)).toMatchObject({ allowed: false, code: 'domain.not-allowed' });
+  });
+
+  test('sandbox, header fields and body go along', async () => {
+    const body = `${gateway.home}/body.json`;
+    writeFileSync(body, '{"query":"{viewer{login}}"}');
+    await run(
+      ...['check', 'POST', 'https://allowed.example/', '--sandbox', 'sbx_1', '--body', body],
+      ...['--header', 'Accept: a', '--header', 'Accept: b', '--header', 'X-Url:http://x'],
+    );
+    expect(gateway.ports.checks[0]).toEqual({
+      sandbox: 'sbx_1',
+      method: 'POST',
+      url: 'https://allowed.example/',
+      headers: { Accept: ['a', 'b'], 'X-Url': ['http://x'] },
+      body: '{"query":"{viewer{login}}"}',
+    });
+  });
+
+  test('a body that cannot be read and a field without a colon are wrong usage', async () => {
+    expect((await run('check', 'GET', 'https://a.example', '--body', '/nonexistent')).code).toBe(2);
+    expect((await run('check', 'GET', 'https://a.example', '--header', 'nothing')).code).toBe(2);
+  });
+});
+
+describe('sallyport logs', () => {
+  const record = {
+    seq: 1,
+    time: '2027-01-15T12:00:03.123Z',
+    sandbox: 'sbx_1',
+    verdict: 'allowed',
+    status: 200,
+    method: 'POST',
+    scheme: 'https',
+    host: 'api.example.com',
+    port: 443,
+    path: '/v1/messages',
+    query: 'beta',
+    credential: 'anthropic',
+    ms: 12.34,
+  };
+  const plain = { colors: picocolors.createColors(false) };
+
+  test('a record is one readable line', () => {
+    expect(describeRecord(plain, record).replace(/ +/g, ' ')).toBe(
+      '2027-01-15T12:00:03Z sbx_1 allowed 200 POST api.example.com/v1/messages?beta with anthropic 12.3 ms',
+    );
+    const refused = {
+      ...record,
+      sandbox: null,
+      verdict: 'refused',
+      status: 403,
+      code: 'target.port',
+      reason: 'no',
+      port: 8443,
+      query: null,
+    };
+    expect(describeRecord(plain, refused).replace(/ +/g, ' ')).toBe(
+      '2027-01-15T12:00:03Z - refused 403 POST api.example.com:8443/v1/messages target.port no 12.3 ms',
+    );
+    const note = { time: record.time, note: 'recovered', text: '12 bytes were cut off' };
+    expect(describeRecord(plain, note)).toContain('journal  12 bytes were cut off');
+  });
+
+  test('the options become the filter; --json gives one record per line', async () => {
+    gateway.ports.journal = [record, { ...record, seq: 2 }];
+    const { out, code } = await run('logs', '--refused', '--sandbox', 'sbx_1', '-n', '7', '--json');
+    expect(code).toBe(0);
+    expect(gateway.ports.filters[0]).toMatchObject({ sandbox: 'sbx_1', refusedOnly: true, limit: 7, follow: false });
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).seq),
+    ).toEqual([1, 2]);
+    expect((await run('logs', '-n', 'many')).code).toBe(2);
+  });
+
+  test('-f prints what is there at once and goes on until the gateway ends, exit 4', async () => {
+    gateway.ports.journal = [record];
+    const following = run('logs', '-f');
+    await expect.poll(() => gateway.ports.filters.length).toBe(1);
+    await gateway.stop();
+    const { out, code } = await following;
+    expect(out).toContain('/v1/messages');
+    expect(code).toBe(4);
+    gateway = await startFake();
+  });
+
+  test('colours only on a terminal, and not with NO_COLOR', async () => {
+    gateway.ports.journal = [record];
+    const esc = String.fromCharCode(27);
+    const options = { home: gateway.home, terminal: true };
+    expect((await runWith(['logs'], options)).out).toContain(esc);
+    expect((await runWith(['logs'], { ...options, env: { NO_COLOR: '1' } })).out).not.toContain(esc);
+    expect((await run('logs')).out).not.toContain(esc);
+  });
+});

@@ -1,0 +1,72 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runWith } from './command-line.ts';
+
+let home: string;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'sallyport-cli-'));
+});
+
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const run = (...argv: string[]) => runWith(argv, { home, cwd: home });
+
+describe('sallyport ca', () => {
+  test('path and export give the certificate, and never look at the key', async () => {
+    mkdirSync(join(home, 'ca'));
+    const path = join(home, 'ca', 'ca.pem');
+    writeFileSync(path, '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n');
+    expect((await run('ca', 'path')).out).toBe(`${path}\n`);
+    expect((await run('ca', 'export')).out).toBe('-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n');
+    expect(JSON.parse((await run('ca', 'path', '--json')).out)).toEqual({ path });
+  });
+
+  test('before the first start there is none, and the error says when it is made', async () => {
+    for (const command of ['path', 'export']) {
+      const { code, out, err } = await run('ca', command);
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toContain('sallyport up');
+    }
+  });
+});
+
+describe('sallyport config check', () => {
+  test('says every error at once with file, line and column, exit 2', async () => {
+    const file = join(home, 'sallyport.yaml');
+    writeFileSync(file, 'version: 1\nallow:\n  - host: "*"\n  - prest: github\nlisten: 5\n');
+    const { code, out, err } = await run('config', 'check');
+    expect(code).toBe(2);
+    const lines = out.trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThanOrEqual(3);
+    for (const line of lines) expect(line).toMatch(/^\/.*sallyport\.yaml:\d+:\d+: ./);
+    expect(err).toContain('errors');
+    const json = await run('config', 'check', file, '--json');
+    expect(json.code).toBe(2);
+    expect(JSON.parse(json.out)).toMatchObject({ ok: false });
+  });
+
+  test('a good file is ok; one that is named and not there is an error', async () => {
+    const file = join(home, 'good.yaml');
+    writeFileSync(file, 'version: 1\nallow:\n  - host: api.example.com\n');
+    const good = await run('config', 'check', 'good.yaml');
+    expect(good.code).toBe(0);
+    expect(good.out).toContain(`ok ${file}: 1 allow rules`);
+    expect((await run('config', 'check', 'missing.yaml')).code).toBe(2);
+  });
+});
+
+describe('sallyport audit verify', () => {
+  test('an empty journal is intact, a file that is no journal is broken, exit 1', async () => {
+    const empty = await run('audit', 'verify');
+    expect([empty.code, empty.out]).toEqual([0, 'intact the journal is empty\n']);
+    mkdirSync(join(home, 'journal'));
+    writeFileSync(join(home, 'journal', 'journal-000001.jsonl'), '{"seq":1}\n{"seq":2}\n');
+    const broken = await run('audit', 'verify');
+    expect(broken.code).toBe(1);
+    expect(broken.out).toMatch(/^broken \(\w+\) /);
+    expect(JSON.parse((await run('audit', 'verify', '--json')).out)).toMatchObject({ ok: false });
+  });
+});
