@@ -24,7 +24,7 @@ function canonicalise(text: string): string {
   if (text.startsWith('[') || text.includes(':')) throw literalAddress(text);
   let host = text.toLowerCase();
   // Header bytes arrive as latin1; a raw UTF-8 name is read as such before IDNA (which may itself yield an address).
-  if (/[^\x00-\x7f]/.test(host)) host = domainToASCII(Buffer.from(host, 'latin1').toString('utf8'));
+  if (/\P{ASCII}/u.test(host)) host = domainToASCII(Buffer.from(host, 'latin1').toString('utf8'));
   else if (host.includes('xn--')) host = domainToASCII(host);
   if (endsInNumber.test(host)) throw literalAddress(text);
   if (!dnsName.test(host)) {

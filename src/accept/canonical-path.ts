@@ -33,7 +33,7 @@ function decodeOnce(rawPath: string): string {
     throw bad(rawPath, 'is not valid percent-encoded UTF-8');
   }
   if (/%[0-9a-f]{2}/i.test(decoded)) throw bad(rawPath, 'is encoded twice');
-  if (/[\x00-\x1f\x7f]/.test(decoded)) throw bad(rawPath, 'holds a control byte');
+  if (/\p{Cc}/u.test(decoded)) throw bad(rawPath, 'holds a control byte');
   return decoded;
 }
 

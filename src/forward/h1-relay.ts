@@ -178,7 +178,10 @@ class H1Relay implements BodyWriter, ConnectionOwner {
         return;
       }
       at = head.headEnd;
-      if (head.status === 101) return this.#upgrade(head, bytes, at);
+      if (head.status === 101) {
+        this.#upgrade(head, bytes, at);
+        return;
+      }
       if (head.status >= 200) {
         this.#respond(head);
         this.#readBody(bytes, at);
