@@ -40,7 +40,7 @@ export function createRequestServer(ports: ServePorts): RequestServer {
   }
 
   function end(flow: Arrived, outcome: Outcome): void {
-    for (const release of flow.trail.atEnd) release();
+    flow.trail.end();
     ports.finish(flow, outcome);
   }
 

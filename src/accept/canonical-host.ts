@@ -7,24 +7,13 @@ const dnsName = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0
 // WHATWG URL "ends in a number": 127.1, 0x7f000001, 017700000001 and 2130706433 are all addresses to some resolver.
 const endsInNumber = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 
-// The same few hosts come again and again; the memo is emptied rather than grown past its bound.
-const known = new Map<string, string>();
-const maxKnown = 2048;
-
 export function canonicalHost(text: string): string {
-  const memo = known.get(text);
-  if (memo !== undefined) return memo;
-  const host = canonicalise(text);
-  if (known.size >= maxKnown) known.clear();
-  known.set(text, host);
-  return host;
-}
-
-function canonicalise(text: string): string {
   if (text.startsWith('[') || text.includes(':')) throw literalAddress(text);
   let host = text.toLowerCase();
+  // domainToASCII is a URL parser: it would decode %2e, skip tabs and stop at a slash. Only letters may reach it.
+  if (/[^a-z0-9_.\-\x80-\xff]/.test(host)) host = '';
   // Header bytes arrive as latin1; a raw UTF-8 name is read as such before IDNA (which may itself yield an address).
-  if (/\P{ASCII}/u.test(host)) host = domainToASCII(Buffer.from(host, 'latin1').toString('utf8'));
+  else if (/\P{ASCII}/u.test(text)) host = domainToASCII(Buffer.from(text, 'latin1').toString('utf8'));
   else if (host.includes('xn--')) host = domainToASCII(host);
   if (endsInNumber.test(host)) throw literalAddress(text);
   if (!dnsName.test(host)) {
@@ -48,8 +37,22 @@ export interface Authority {
   readonly port: number | null;
 }
 
+// The same few come again and again; the memo is emptied rather than grown past its bound.
+const known = new Map<string, Authority>();
+const maxKnown = 2048;
+
 /** Reads `host[:port]` as it stands in CONNECT, Host, :authority or an absolute-form target. */
 export function parseAuthority(text: string): Authority {
+  const memo = known.get(text);
+  if (memo !== undefined) return memo;
+  const authority = readAuthority(text);
+  if (known.size >= maxKnown) known.clear();
+  // A copy of its own: a slice of a head that is kept here would keep the whole head alive.
+  known.set(Buffer.from(text, 'latin1').toString('latin1'), authority);
+  return authority;
+}
+
+function readAuthority(text: string): Authority {
   const colon = text.lastIndexOf(':');
   if (text.startsWith('[') || colon !== text.indexOf(':')) throw literalAddress(text);
   if (colon < 0) return { host: canonicalHost(text), port: null };

@@ -38,14 +38,23 @@ export class H1Connection implements Perishable, ExchangeHost {
   readonly settings: ConnectionSettings;
   readonly #origin: ConnectionOrigin;
   readonly #onRequest: OnH1Request;
+  /** The socket below the TLS. */
+  readonly #transport: Socket;
   #exchange: H1Exchange | null = null;
   #waiting: Buffer | null = null;
   #triedBytes = 0;
   #paused = false;
   #closing = false;
 
-  constructor(socket: Socket, origin: ConnectionOrigin, settings: ConnectionSettings, onRequest: OnH1Request) {
+  constructor(
+    socket: Socket,
+    origin: ConnectionOrigin,
+    settings: ConnectionSettings,
+    onRequest: OnH1Request,
+    transport: Socket = socket,
+  ) {
     this.socket = socket;
+    this.#transport = transport;
     this.settings = settings;
     this.maxBodyBytes = settings.requestBodyBytes;
     this.#origin = origin;
@@ -73,6 +82,12 @@ export class H1Connection implements Perishable, ExchangeHost {
   close(): void {
     if (this.#exchange === null) this.socket.end();
     else this.#closing = true;
+  }
+
+  reset(): void {
+    // A Unix socket has no reset; closing it without the TLS goodbye is the nearest thing.
+    if (this.#transport.remotePort === undefined) this.#transport.destroy();
+    else this.#transport.resetAndDestroy();
   }
 
   get closing(): boolean {
@@ -112,14 +127,22 @@ export class H1Connection implements Perishable, ExchangeHost {
       return;
     }
     this.resume();
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    // Guards: a client that asks on and on and reads no answer. Its next request waits until it has taken the last one.
+    if (this.#waiting === null || this.socket.writableNeedDrain) return;
     // A turn of its own: a thousand pipelined requests must not become a thousand stack frames.
-    if (this.#waiting !== null) process.nextTick(() => this.#readWaiting());
+    process.nextTick(() => this.#readWaiting());
   }
 
   /** Ends after an answer while the client may still be sending: reads and drops for a moment, so that no reset eats it. */
   endLingering(): void {
     this.#closing = true;
     this.#waiting = null;
+    // From here on bytes are dropped; given to the exchange they would be kept, and reading would stop when it is full.
+    this.#exchange = null;
     this.socket.end();
     this.resume();
     this.deadlineMs = this.settings.sweeper.nowMs + lingerMs;
@@ -142,6 +165,10 @@ export class H1Connection implements Perishable, ExchangeHost {
       return;
     }
     if (this.#closing) return;
+    if (this.socket.writableNeedDrain) {
+      this.keepWaiting(chunk);
+      return;
+    }
     if (this.#waiting === null) {
       this.deadlineMs = this.settings.sweeper.nowMs + headTimeoutMs;
       this.#readHead(chunk);
@@ -225,7 +252,12 @@ export class H1Connection implements Perishable, ExchangeHost {
   }
 
   readonly #onDrain = (): void => {
-    this.#exchange?.onSocketDrain();
+    if (this.#exchange !== null) {
+      this.#exchange.onSocketDrain();
+      return;
+    }
+    this.resume();
+    this.#goOn();
   };
 
   readonly #onClose = (): void => {

@@ -27,6 +27,8 @@ export interface ExchangeHost {
   next(): void;
   endLingering(): void;
   release(): Buffer | null;
+  /** Breaks the connection off so that nobody can take it for an end in good order. */
+  reset(): void;
 }
 
 export class H1Exchange implements Exchange {
@@ -48,6 +50,7 @@ export class H1Exchange implements Exchange {
   #to: BodyWriter | null = null;
   #raw = false;
   #writer: SocketWriter | null = null;
+  #untilClose = false;
   #finished = false;
 
   constructor(connection: ExchangeHost, head: RequestHead | null, rest: Buffer | null) {
@@ -56,7 +59,7 @@ export class H1Exchange implements Exchange {
     this.#keepAlive = head?.keepAlive ?? false;
     this.#expectsContinue = head?.expectsContinue ?? false;
     this.#readable = head !== null;
-    this.#requestDone = this.requestFraming.kind === 'none';
+    this.#requestDone = isEmpty(this.requestFraming);
     this.#reader = this.#requestDone ? null : new BodyReader(this.requestFraming);
     if (rest !== null) this.onBytes(rest);
   }
@@ -91,7 +94,9 @@ export class H1Exchange implements Exchange {
     const { names, values } = head.headers;
     const upgraded = head.status === 101;
     if (head.framing.kind === 'chunked') head.headers.append('Transfer-Encoding', 'chunked');
-    const last = !this.#keepAlive || this.#connection.closing || (head.framing.kind === 'until-close' && !upgraded);
+    this.#untilClose = head.framing.kind === 'until-close';
+    // What was upgraded never goes back to requests: the connection ends with it.
+    const last = upgraded || !this.#keepAlive || this.#connection.closing || head.framing.kind === 'until-close';
     if (last && !upgraded) head.headers.append('Connection', 'close');
     const text = renderHead(`HTTP/1.1 ${head.status} ${head.reason}`, names, values);
     this.#writer = new SocketWriter(this, text, last);
@@ -112,7 +117,9 @@ export class H1Exchange implements Exchange {
     if (this.answered || this.#finished) return;
     this.answered = true;
     this.#dropHeld();
-    const reusable = this.#readable && this.#requestDone && this.#keepAlive && !this.#connection.closing;
+    // After a request that could be read in two ways nothing more is read from that client.
+    const reusable =
+      status !== 400 && this.#readable && this.#requestDone && this.#keepAlive && !this.#connection.closing;
     const all = HeaderList.from(headers.names.map((name, i) => [name, headers.values[i]!] as const));
     all.append('Content-Length', String(body.length));
     if (!reusable) all.append('Connection', 'close');
@@ -124,7 +131,9 @@ export class H1Exchange implements Exchange {
   }
 
   abort(): void {
-    this.#connection.socket.destroy();
+    // Where the close is the end of the answer, TLS must not even say goodbye; elsewhere the framing tells.
+    if (this.#untilClose) this.#connection.reset();
+    else this.#connection.socket.destroy();
   }
 
   /** CONNECT was granted: says so and hands the bare socket on, with whatever was read past the head. */
@@ -224,6 +233,11 @@ export class H1Exchange implements Exchange {
     else this.#connection.next();
     this.onFinished?.();
   }
+}
+
+/** `Content-Length: 0` is complete as it stands: no byte will come that could end it. */
+function isEmpty(framing: Framing): boolean {
+  return framing.kind === 'none' || (framing.kind === 'length' && framing.bytes === 0);
 }
 
 /** Writes an answer to the client's socket, its head together with the first bytes of its body. */

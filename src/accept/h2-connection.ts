@@ -9,6 +9,7 @@ import {
 import type { TLSSocket } from 'node:tls';
 import type { Framing } from '../flow/exchange.ts';
 import type { RawRequest } from '../flow/flow.ts';
+import type { HeaderList } from '../flow/header-list.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import type { ConnectionOrigin, ConnectionSettings } from './h1-connection.ts';
@@ -88,7 +89,7 @@ export class H2Connection implements Perishable {
         sni: origin.sni,
         kind: 'http',
         hiddenName: false,
-        fault: faultOf(framing, scheme === origin.scheme, expect, max),
+        fault: lookAlike(headers) ?? faultOf(framing, scheme === origin.scheme, expect, max),
       },
       new H2Exchange(stream, framing ?? { kind: 'none' }, expect?.toLowerCase() === '100-continue'),
     );
@@ -99,6 +100,12 @@ function framingOf(ended: boolean, length: string | undefined): Framing | null {
   if (length !== undefined && !/^\d{1,15}$/.test(length)) return null;
   if (ended) return length === undefined || Number(length) === 0 ? { kind: 'none' } : null;
   return length === undefined ? { kind: 'chunked' } : { kind: 'length', bytes: Number(length) };
+}
+
+/** An HTTP/1.1 upstream may fold `_` to `-` and would see framing that we did not write. */
+function lookAlike(headers: HeaderList): Refusal | null {
+  if (!headers.has('content_length') && !headers.has('transfer_encoding')) return null;
+  return new Refusal('malformed.framing', 'a field is named like a framing field but for an underscore');
 }
 
 function faultOf(

@@ -38,7 +38,7 @@ export class H2Exchange implements Exchange {
 
   sendBody(to: BodyWriter): void {
     const stream = this.#stream;
-    if (this.#expectsContinue && !stream.destroyed) stream.additionalHeaders({ ':status': 100 });
+    if (this.#expectsContinue && !isGone(stream)) stream.additionalHeaders({ ':status': 100 });
     to.onDrain = () => stream.resume();
     stream.on('data', (chunk: Buffer) => {
       this.bytesIn += chunk.length;
@@ -54,21 +54,23 @@ export class H2Exchange implements Exchange {
   }
 
   inform(status: number, headers: HeaderList): void {
-    if (!this.#stream.destroyed) this.#stream.additionalHeaders({ ':status': status, ...toHttp2(headers) });
+    if (!isGone(this.#stream)) this.#stream.additionalHeaders({ ':status': status, ...toHttp2(headers) });
   }
 
   respond(head: ResponseHead): BodyWriter {
-    this.answered = true;
     const empty = head.framing.kind === 'none';
     this.#writer = new StreamWriter(this.#stream, () => {
       this.#complete = true;
     });
-    if (this.#stream.destroyed || this.#stream.headersSent) return this.#writer;
-    this.#complete = empty;
-    this.#stream.respond(
-      { ':status': head.status, ...toHttp2(head.headers) },
-      { endStream: empty, waitForTrailers: !empty },
-    );
+    if (!isGone(this.#stream) && !this.#stream.headersSent) {
+      // Throws at fields that HTTP/2 cannot carry: then nothing was answered yet.
+      this.#stream.respond(
+        { ':status': head.status, ...toHttp2(head.headers) },
+        { endStream: empty, waitForTrailers: !empty },
+      );
+      this.#complete = empty;
+    }
+    this.answered = true;
     return this.#writer.counting((bytes) => {
       this.bytesOut += bytes;
     });
@@ -79,7 +81,11 @@ export class H2Exchange implements Exchange {
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    if (this.answered || this.#stream.destroyed) return;
+    if (this.answered) return;
+    if (isGone(this.#stream)) {
+      this.#stream.destroy();
+      return;
+    }
     this.answered = true;
     this.#complete = true;
     this.bytesOut += body.length;
@@ -106,7 +112,13 @@ class StreamWriter implements BodyWriter {
     this.#stream = stream;
     this.#onComplete = onComplete;
     stream.once('wantTrailers', () => {
-      if (!stream.destroyed) stream.sendTrailers(this.#trailers === null ? {} : toHttp2(this.#trailers));
+      if (isGone(stream)) return;
+      try {
+        stream.sendTrailers(this.#trailers === null ? {} : toHttp2(this.#trailers));
+      } catch {
+        // Trailers that HTTP/2 cannot carry (a repeated ETag): the answer is not whole, and must not look so.
+        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      }
     });
   }
 
@@ -132,6 +144,11 @@ class StreamWriter implements BodyWriter {
   fail(): void {
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
+}
+
+/** Closed by the other side but not destroyed yet (unread data is left): nothing may be sent on it any more. */
+function isGone(stream: ServerHttp2Stream): boolean {
+  return stream.destroyed || stream.closed;
 }
 
 export function headerListFromRaw(raw: readonly string[]): HeaderList {

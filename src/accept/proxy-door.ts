@@ -189,7 +189,7 @@ class DoorConnection implements OpenConnection {
       this.#inner =
         tls.alpnProtocol === 'h2'
           ? new H2Connection(tls, origin, this.#settings, serve)
-          : new H1Connection(tls, origin, this.#settings, serve);
+          : new H1Connection(tls, origin, this.#settings, serve, this.#socket);
     });
     tls.once('close', () => {
       clearTimeout(timer);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { takeLock } from '../kit/file-lock.ts';
 import type { Log } from '../kit/log.ts';
 import { ensurePrivateDirectory } from '../kit/secure-directory.ts';
+import { encodeLine } from './encode-line.ts';
 import { JournalDisk, type JournalFs } from './journal-disk.ts';
 import { genesis, hashLine } from './journal-files.ts';
 import { readTail } from './journal-tail.ts';
@@ -116,7 +117,7 @@ export class Journal {
   append(body: RecordBody | NoteBody): number {
     if (!this.healthy) this.#refuseWhenFull();
     const seq = ++this.#seq;
-    const line = `{"seq":${seq},"prev":"${this.#hash}",${JSON.stringify(body).slice(1)}`;
+    const line = encodeLine(seq, this.#hash, body);
     this.#hash = hashLine(line);
     this.#queue.push(line);
     if (!this.#scheduled) {

@@ -2,6 +2,7 @@
 // sandbox sent as header values, query values or bodies never enters it; the operator's own causes do, masked.
 import type { Arrived, Forwarded, RawRequest } from '../flow/flow.ts';
 import type { Refusal } from '../flow/refusal.ts';
+import { type Step, thousandths } from '../flow/trail.ts';
 import { maskText } from '../kit/mask-text.ts';
 
 export type Verdict = 'allowed' | 'refused' | 'failed' | 'abandoned';
@@ -42,7 +43,7 @@ export interface RecordBody {
   readonly bytes_in: number;
   readonly bytes_out: number;
   readonly ms: number;
-  readonly trail: readonly (readonly [stage: string, ms: number, outcome: string])[];
+  readonly trail: readonly Step[];
 }
 
 /** What the journal says about itself: a recovery after a crash, records that could not be kept. */
@@ -95,8 +96,8 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
     upstream: flow.upstreamAddress ?? null,
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
-    ms: hundredths(performance.now() - flow.trail.startedMs),
-    trail: flow.trail.steps.map((step) => [step.stage, hundredths(step.ms), step.outcome] as const),
+    ms: thousandths(performance.now() - flow.trail.startedMs),
+    trail: flow.trail.steps,
   };
 }
 
@@ -167,11 +168,6 @@ export function isoTime(ms: number): string {
     lastMs = ms;
   }
   return lastIso;
-}
-
-/** A hundredth of a millisecond is as much as a trail is read with; long fractions cost time and room. */
-function hundredths(ms: number): number {
-  return Math.round(ms * 100) / 100;
 }
 
 function capped(text: string, max: number): string {

@@ -18,7 +18,7 @@ export function createAuthorizeStage(
     run(flow) {
       const { canonical, request, sandbox } = flow;
       // Asking for a tunnel is not a request yet: what comes through it is counted.
-      if (canonical.kind !== 'connect') flow.trail.atEnd.push(limits.admit(sandbox));
+      if (canonical.kind !== 'connect') flow.trail.release = limits.admit(sandbox);
       const permission = decide(currentPolicy(), sandbox, canonical, request.headers);
       if (canonical.kind === 'tunnel') refuseOtherName(canonical, request.sni, request.hiddenName);
       return learn(flow, { permission });

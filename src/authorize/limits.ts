@@ -5,10 +5,19 @@ import { Refusal } from '../flow/refusal.ts';
 import type { Sandbox } from '../flow/sandbox.ts';
 import type { Limits } from '../policy/compiled.ts';
 
-interface Meter {
+class Meter {
+  running = 0;
   tokens: number;
   filledAtMs: number;
-  running: number;
+  /** One function for all requests: it is asked for with every one of them. */
+  readonly release = (): void => {
+    this.running--;
+  };
+
+  constructor(tokens: number, filledAtMs: number) {
+    this.tokens = tokens;
+    this.filledAtMs = filledAtMs;
+  }
 }
 
 export interface SandboxLimitsOptions {
@@ -29,7 +38,7 @@ export class SandboxLimits {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Counts a request in, or throws limit.rate or limit.concurrent. Call what it returns when the request is over. */
+  /** Counts a request in, or throws limit.rate or limit.concurrent. Call what it returns once, when it is over. */
   admit(sandbox: Sandbox): () => void {
     const { requestsPerMinute, concurrentRequests } = this.#options.limits();
     const meter = this.#meterOf(sandbox, requestsPerMinute);
@@ -38,18 +47,13 @@ export class SandboxLimits {
     if (meter.tokens < 1) throw tooFast(sandbox, requestsPerMinute, meter.tokens);
     meter.tokens--;
     meter.running++;
-    let over = false;
-    return () => {
-      if (over) return;
-      over = true;
-      meter.running--;
-    };
+    return meter.release;
   }
 
   #meterOf(sandbox: Sandbox, requestsPerMinute: number): Meter {
     let meter = this.#meters.get(sandbox);
     if (meter === undefined) {
-      meter = { tokens: requestsPerMinute, filledAtMs: this.#now(), running: 0 };
+      meter = new Meter(requestsPerMinute, this.#now());
       this.#meters.set(sandbox, meter);
     }
     return meter;

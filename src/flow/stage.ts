@@ -9,47 +9,60 @@ export interface Stage<In, Out extends In> {
   run(flow: In): Promise<Out> | Out;
 }
 
-export type Run<In, Out> = (flow: In) => Promise<Out> | Out;
-
 export interface Path<In, Out> {
-  readonly run: Run<In, Out>;
+  run(flow: In): Promise<Out> | Out;
+  /** Accepts only a stage whose input the path already yields. */
   next<Next extends Out>(stage: Stage<Out, Next>): Path<In, Next>;
 }
 
-/** Begins a path at its first stage; `.next(stage)` accepts only a stage whose input the path already yields. */
 export function startWith<In extends Arrived, Out extends In>(stage: Stage<In, Out>): Path<In, Out> {
-  return extend<In, In, Out>((flow) => flow, stage);
+  return pathOf<In, Out>([stage as unknown as Stage<Arrived, Arrived>]);
 }
 
-function extend<In, Mid extends Arrived, Out extends Mid>(before: Run<In, Mid>, stage: Stage<Mid, Out>): Path<In, Out> {
-  const step = timed(stage);
-  const run: Run<In, Out> = (flow) => {
-    const mid = before(flow);
-    return mid instanceof Promise ? mid.then(step) : step(mid);
+/** `In` and `Out` are what the stages were checked for one by one; inside, a flow is just a flow. */
+function pathOf<In extends Arrived, Out extends In>(stages: readonly Stage<Arrived, Arrived>[]): Path<In, Out> {
+  return {
+    run: (flow) => runFrom(stages, 0, flow) as Promise<Out> | Out,
+    next: (stage) => pathOf([...stages, stage as unknown as Stage<Arrived, Arrived>]),
   };
-  return { run, next: (stage) => extend(run, stage as never) };
 }
 
-function timed<In extends Arrived, Out extends In>(stage: Stage<In, Out>): Run<In, Out> {
-  return (flow) => {
-    const startedMs = performance.now();
-    const done = (out: Out): Out => {
-      flow.trail.add(stage.name, performance.now() - startedMs, 'ok');
-      return out;
-    };
-    const failed = (error: unknown): never => {
-      flow.trail.add(
-        stage.name,
-        performance.now() - startedMs,
-        error instanceof Refusal ? error.code : 'internal.error',
-      );
-      throw error;
-    };
+function runFrom(stages: readonly Stage<Arrived, Arrived>[], first: number, flow: Arrived): Promise<Arrived> | Arrived {
+  let reached = flow;
+  for (let i = first; i < stages.length; i++) {
+    const stage = stages[i]!;
+    let out: Promise<Arrived> | Arrived;
     try {
-      const out = stage.run(flow);
-      return out instanceof Promise ? out.then(done, failed) : done(out);
+      out = stage.run(reached);
     } catch (error) {
-      return failed(error);
+      throw marked(flow, stage, error);
     }
-  };
+    if (out instanceof Promise) return runLater(stages, i, flow, out);
+    flow.trail.mark(stage.name, 'ok');
+    reached = out;
+  }
+  return reached;
+}
+
+function runLater(
+  stages: readonly Stage<Arrived, Arrived>[],
+  at: number,
+  flow: Arrived,
+  pending: Promise<Arrived>,
+): Promise<Arrived> {
+  const stage = stages[at]!;
+  return pending.then(
+    (out) => {
+      flow.trail.mark(stage.name, 'ok');
+      return runFrom(stages, at + 1, out);
+    },
+    (error: unknown) => {
+      throw marked(flow, stage, error);
+    },
+  );
+}
+
+function marked(flow: Arrived, stage: Stage<Arrived, Arrived>, error: unknown): unknown {
+  flow.trail.mark(stage.name, error instanceof Refusal ? error.code : 'internal.error');
+  return error;
 }

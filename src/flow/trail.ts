@@ -1,23 +1,37 @@
-// What happened to a flow, stage by stage: the decision trace is the audit record, and it survives failure.
+// What happened to a flow, stage by stage: the decision trace is the audit record, and it survives failure. Kept in the
+// form in which it is written down, because every request makes one.
 
-export interface Step {
-  readonly stage: string;
-  readonly ms: number;
-  /** `ok`, or the code of the refusal that ended it. */
-  readonly outcome: string;
-}
+/** Stage, milliseconds it took, and `ok` or the code of the refusal that ended it. */
+export type Step = readonly [stage: string, ms: number, outcome: string];
 
 export class Trail {
   readonly steps: Step[] = [];
   readonly startedMs: number;
-  /** What a stage must give back when the flow is over, however it ends (a place under a limit). */
-  readonly atEnd: (() => void)[] = [];
+  /** How to give back what a stage took for this flow (a place under a limit). */
+  release: (() => void) | null = null;
+  #markedMs: number;
 
   constructor(startedMs: number) {
     this.startedMs = startedMs;
+    this.#markedMs = startedMs;
   }
 
-  add(stage: string, ms: number, outcome: string): void {
-    this.steps.push({ stage, ms, outcome });
+  /** A stage is over: it began where the one before it ended. */
+  mark(stage: string, outcome: string): void {
+    const nowMs = performance.now();
+    this.steps.push([stage, thousandths(nowMs - this.#markedMs), outcome]);
+    this.#markedMs = nowMs;
   }
+
+  /** The flow is over, however it ended: what it held is given back, once. */
+  end(): void {
+    const { release } = this;
+    this.release = null;
+    release?.();
+  }
+}
+
+/** Rounded to what is worth keeping: stages take microseconds. */
+export function thousandths(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }

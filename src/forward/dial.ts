@@ -88,13 +88,16 @@ export class Dialler {
 
   #secure(socket: Socket, origin: Origin, alpn: readonly string[]): Promise<TLSSocket> {
     const key = `${origin.host}:${origin.port}`;
+    const secureContext = this.#trustedRoots();
     const session = this.#sessions.get(key);
     const timeoutMs = this.#settings.policy().limits.connectTimeoutMs;
     return new Promise((resolve, reject) => {
       const tls = connectTls({
         socket,
         servername: origin.host,
-        secureContext: this.#trustedRoots(),
+        secureContext,
+        // Said aloud: NODE_TLS_REJECT_UNAUTHORIZED in the environment would otherwise switch it off.
+        rejectUnauthorized: true,
         ALPNProtocols: [...alpn],
         ...(session === undefined ? {} : { session }),
       });
@@ -104,7 +107,9 @@ export class Dialler {
         reject(tlsFailure(origin.host, error));
       };
       tls.once('error', failed);
-      tls.on('session', (fresh) => this.#sessions.set(key, fresh));
+      tls.on('session', (fresh) => {
+        if (this.#roots?.context === secureContext) this.#sessions.set(key, fresh);
+      });
       tls.once('secureConnect', () => {
         clearTimeout(timer);
         tls.off('error', failed);
@@ -119,6 +124,8 @@ export class Dialler {
     if (this.#roots?.policy !== policy) {
       const ca = [...rootCertificates, ...this.#settings.environmentRoots, ...policy.upstream.extraRoots];
       this.#roots = { policy, context: createSecureContext({ ca, minVersion: 'TLSv1.2' }) };
+      // A resumed session is not verified again: one made under roots that were withdrawn must not outlive them.
+      this.#sessions.clear();
     }
     return this.#roots.context;
   }

@@ -8,8 +8,21 @@ interface Fields {
   readonly values: string[];
 }
 
-export function endToEnd(fields: Fields): HeaderList {
-  const list = new HeaderList(fields.names, fields.keys, fields.values);
-  const named = list.has('connection') ? connectionNames(list.getAll('connection')) : null;
-  return list.without((key) => isHopByHop(key) || (named?.has(key) ?? false));
+/** Takes the arrays over and closes the gaps in them: they were made for this answer and nobody else holds them. */
+export function endToEnd({ names, keys, values }: Fields): HeaderList {
+  const at = keys.indexOf('connection');
+  const named = at < 0 ? null : connectionNames(values.filter((_, i) => keys[i] === 'connection'));
+  let kept = 0;
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]!;
+    if (isHopByHop(key) || (named !== null && named.has(key))) continue;
+    names[kept] = names[i]!;
+    keys[kept] = key;
+    values[kept] = values[i]!;
+    kept++;
+  }
+  names.length = kept;
+  keys.length = kept;
+  values.length = kept;
+  return new HeaderList(names, keys, values);
 }

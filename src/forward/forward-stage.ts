@@ -2,13 +2,12 @@
 // or dials one, and streams. HTTP/1.1 clients get an HTTP/1.1 upstream, HTTP/2 clients whatever ALPN agrees on.
 import { ClientGone } from '../flow/client-gone.ts';
 import type { Forwarded, Injected } from '../flow/flow.ts';
-import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Stage } from '../flow/stage.ts';
 import type { Sweeper } from '../kit/sweeper.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
 import { Dialler, type DialSettings, type Origin } from './dial.ts';
-import { type RelayEnd, type RelaySettings, relayH1, StaleConnection } from './h1-relay.ts';
+import { type RelaySettings, relayH1, StaleConnection } from './h1-relay.ts';
 import { relayH2 } from './h2-relay.ts';
 import { H2Sessions, type H2Upstream } from './h2-sessions.ts';
 import { relayTunnel } from './tunnel-relay.ts';
@@ -36,6 +35,7 @@ class Forwarder {
   readonly #dialler: Dialler;
   readonly #pool: UpstreamPool;
   readonly #sessions: H2Sessions;
+  #settings: { readonly policy: CompiledPolicy; readonly relay: RelaySettings } | null = null;
   /** One dial at a time for HTTP/2: the streams that come meanwhile share its session. */
   readonly #dialling = new Map<string, Promise<Upstream>>();
 
@@ -52,25 +52,23 @@ class Forwarder {
     this.#sessions.drop(sandboxId);
   }
 
-  async run(flow: Injected): Promise<Forwarded> {
+  run(flow: Injected): Promise<Forwarded> {
     const settings = this.#relaySettings();
-    if (flow.canonical.kind === 'tunnel') {
-      return finished(flow, await relayTunnel(this.#dialler, flow, settings));
-    }
-    const { scheme, host, port } = flow.canonical;
+    const { kind, scheme, host, port } = flow.canonical;
+    if (kind === 'tunnel') return relayTunnel(this.#dialler, flow, settings);
     // Kept apart by what was offered: an HTTP/2 client must not inherit a connection that HTTP/1.1 was asked for on.
     const offered = flow.exchange.form === 'wire' ? 'h1' : 'h2';
     const key = `${flow.sandbox.id} ${offered} ${scheme}://${host}:${port}`;
-    const waiting = (): Upstream | null => (offered === 'h1' ? this.#idleH1(key) : this.#liveH2(key));
-    try {
-      return finished(flow, await this.#relay(waiting() ?? (await this.#connect(key, flow)), flow, settings));
-    } catch (error) {
-      if (!(error instanceof StaleConnection)) throw error;
-      if (!isRepeatable(flow)) throw closedUnderfoot(host, error);
-      // Nothing was answered and nothing can have been done twice: one more try, on a connection of its own.
-      this.#pool.drop(flow.sandbox.id);
-      return finished(flow, await this.#relay(await this.#connect(key, flow), flow, settings));
-    }
+    const kept = offered === 'h1' ? this.#idleH1(key) : this.#liveH2(key);
+    if (kept === null) return this.#connect(key, flow).then((upstream) => this.#relay(upstream, flow, settings));
+    return this.#relay(kept, flow, settings).catch((error: unknown) => this.#onceMore(error, key, flow, settings));
+  }
+
+  /** A kept connection turned out to be closed: one more try on a new one, if nothing can have been done twice. */
+  #onceMore(error: unknown, key: string, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
+    if (!(error instanceof StaleConnection)) throw error;
+    if (!isRepeatable(flow)) throw closedUnderfoot(flow.canonical.host, error);
+    return this.#connect(key, flow).then((upstream) => this.#relay(upstream, flow, settings));
   }
 
   #idleH1(key: string): Upstream | null {
@@ -120,7 +118,7 @@ class Forwarder {
     }
   }
 
-  #relay(upstream: Upstream, flow: Injected, settings: RelaySettings): Promise<RelayEnd> {
+  #relay(upstream: Upstream, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
     if ('h2' in upstream) return relayH2(upstream.h2, flow, settings);
     if (isGrpc(flow)) {
       upstream.h1.socket.destroy();
@@ -130,13 +128,13 @@ class Forwarder {
   }
 
   #relaySettings(): RelaySettings {
-    const { headBytes, headersTimeoutMs, idleTimeoutMs } = this.#policy().limits;
-    return { sweeper: this.#sweeper, headBytes, headersTimeoutMs, idleTimeoutMs };
+    const policy = this.#policy();
+    if (this.#settings?.policy !== policy) {
+      const { headBytes, headersTimeoutMs, idleTimeoutMs } = policy.limits;
+      this.#settings = { policy, relay: { sweeper: this.#sweeper, headBytes, headersTimeoutMs, idleTimeoutMs } };
+    }
+    return this.#settings.relay;
   }
-}
-
-function finished(flow: Injected, end: RelayEnd): Forwarded {
-  return learn(flow, end);
 }
 
 function isGrpc(flow: Injected): boolean {

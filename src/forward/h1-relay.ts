@@ -3,8 +3,9 @@
 // be read in exactly one way is an upstream failure, and what was half sent is never made to look whole.
 import { ClientGone } from '../flow/client-gone.ts';
 import type { BodyWriter } from '../flow/exchange.ts';
-import type { Injected } from '../flow/flow.ts';
+import type { Forwarded, Injected } from '../flow/flow.ts';
 import { HeaderList } from '../flow/header-list.ts';
+import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import { BodyReader } from '../http1/body-reader.ts';
 import { type ParsedResponseHead, parseResponseHead } from '../http1/response-head.ts';
@@ -12,11 +13,6 @@ import { encodeChunk, encodeMessage, lastChunk, renderHead } from '../http1/writ
 import type { Sweeper } from '../kit/sweeper.ts';
 import { endToEnd } from './end-to-end.ts';
 import type { ConnectionOwner, H1Upstream, UpstreamPool } from './upstream-pool.ts';
-
-export interface RelayEnd {
-  readonly status: number;
-  readonly upstreamAddress: string;
-}
 
 export interface RelaySettings {
   readonly sweeper: Sweeper;
@@ -31,13 +27,16 @@ export class StaleConnection extends Error {
 }
 
 const joinBytes = 16 * 1024;
+/** One or two are usual; without end they would be written to a client that need not be reading. */
+export const maxInterimAnswers = 16;
+const lineFeed = 0x0a;
 
 export function relayH1(
   upstream: H1Upstream,
   flow: Injected,
   pool: UpstreamPool,
   settings: RelaySettings,
-): Promise<RelayEnd> {
+): Promise<Forwarded> {
   return new Promise((resolve, reject) => {
     new H1Relay(upstream, flow, pool, settings, resolve, reject).start();
   });
@@ -49,12 +48,14 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   readonly #flow: Injected;
   readonly #pool: UpstreamPool;
   readonly #settings: RelaySettings;
-  readonly #resolve: (end: RelayEnd) => void;
+  readonly #resolve: (flow: Forwarded) => void;
   readonly #reject: (error: Error) => void;
   readonly #rechunk: boolean;
   #unsentHead = '';
   #requestSent = false;
   #heldHead: Buffer | null = null;
+  #triedBytes = 0;
+  #interim = 0;
   #response: ParsedResponseHead | null = null;
   #reader: BodyReader | null = null;
   #writer: BodyWriter | null = null;
@@ -66,7 +67,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     flow: Injected,
     pool: UpstreamPool,
     settings: RelaySettings,
-    resolve: (end: RelayEnd) => void,
+    resolve: (flow: Forwarded) => void,
     reject: (error: Error) => void,
   ) {
     this.#upstream = upstream;
@@ -169,12 +170,18 @@ class H1Relay implements BodyWriter, ConnectionOwner {
 
   #readHead(chunk: Buffer): void {
     const bytes = this.#heldHead === null ? chunk : Buffer.concat([this.#heldHead, chunk]);
+    // A head that drips in byte by byte is not parsed from its start for every byte.
+    if (this.#heldHead !== null && !chunk.includes(lineFeed) && bytes.length - this.#triedBytes < 1024) {
+      this.#heldHead = bytes;
+      return;
+    }
     this.#heldHead = null;
     let at = 0;
     for (;;) {
       const head = parseResponseHead(bytes, at, this.#settings.headBytes, this.#flow.canonical.method);
       if (head === null) {
         this.#heldHead = at === 0 ? bytes : bytes.subarray(at);
+        this.#triedBytes = this.#heldHead.length;
         return;
       }
       at = head.headEnd;
@@ -186,6 +193,9 @@ class H1Relay implements BodyWriter, ConnectionOwner {
         this.#respond(head);
         this.#readBody(bytes, at);
         return;
+      }
+      if (++this.#interim > maxInterimAnswers) {
+        throw new Refusal('upstream.protocol', `${this.#flow.canonical.host} sent interim answers without end`);
       }
       // 100 is answered by the exchange itself, so the upstream's own is not passed on.
       if (head.status !== 100) this.#flow.exchange.inform(head.status, endToEnd(head));
@@ -239,7 +249,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       this.#pool.give(upstream, keepAliveOf(response));
     } else upstream.socket.destroy();
     this.#writer!.end(trailers === null ? null : new HeaderList(trailers.names, trailers.keys, trailers.values));
-    this.#resolve({ status: response.status, upstreamAddress: upstream.address });
+    this.#resolve(learn(this.#flow, { status: response.status, upstreamAddress: upstream.address }));
   }
 
   #upgrade(head: ParsedResponseHead, bytes: Buffer, at: number): void {
@@ -263,11 +273,11 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   onUpstreamClosed(error: Error | null): void {
     if (this.#settled) return;
     const { host } = this.#flow.canonical;
-    if (this.#raw || this.#response?.framing.kind === 'until-close') {
+    // An answer until close is whole when the close was in good order.
+    if (this.#raw || (this.#response?.framing.kind === 'until-close' && error === null)) {
       this.#settled = true;
-      if (error === null || this.#raw) this.#writer!.end(null);
-      else this.#writer!.fail(error);
-      this.#resolve({ status: this.#response!.status, upstreamAddress: this.#upstream.address });
+      this.#writer!.end(null);
+      this.#resolve(learn(this.#flow, { status: this.#response!.status, upstreamAddress: this.#upstream.address }));
       return;
     }
     this.#settled = true;
@@ -303,7 +313,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       this.#settled = true;
       this.#upstream.owner = null;
       this.#upstream.socket.destroy();
-      this.#resolve({ status: 101, upstreamAddress: this.#upstream.address });
+      this.#resolve(learn(this.#flow, { status: 101, upstreamAddress: this.#upstream.address }));
     } else this.#breakOff(new ClientGone());
   }
 
@@ -323,19 +333,12 @@ class H1Relay implements BodyWriter, ConnectionOwner {
 }
 
 function requestHead({ canonical, outgoing, exchange }: Injected): string {
-  const { headers } = outgoing;
-  const names = ['Host', ...headers.names];
-  const values = [authorityOf(canonical.host, canonical.port, canonical.scheme), ...headers.values];
-  if (exchange.form === 'payload') joinCookies(names, values);
-  if (exchange.requestFraming.kind === 'chunked') {
-    names.push('Transfer-Encoding');
-    values.push('chunked');
-  }
-  if (canonical.kind === 'websocket') {
-    names.push('Connection', 'Upgrade');
-    values.push('Upgrade', 'websocket');
-  }
-  return renderHead(`${canonical.method} ${outgoing.target} HTTP/1.1`, names, values);
+  const { names, keys, values } = outgoing.headers;
+  if (exchange.form === 'payload') joinCookies(names, keys, values);
+  const own = [`Host: ${authorityOf(canonical.host, canonical.port, canonical.scheme)}`];
+  if (exchange.requestFraming.kind === 'chunked') own.push('Transfer-Encoding: chunked');
+  if (canonical.kind === 'websocket') own.push('Connection: Upgrade', 'Upgrade: websocket');
+  return renderHead(`${canonical.method} ${outgoing.target} HTTP/1.1`, names, values, own);
 }
 
 export function authorityOf(host: string, port: number, scheme: 'https' | 'http'): string {
@@ -343,16 +346,16 @@ export function authorityOf(host: string, port: number, scheme: 'https' | 'http'
 }
 
 /** RFC 9113 8.2.3: HTTP/2 may split Cookie; HTTP/1.1 must have one. */
-function joinCookies(names: string[], values: string[]): void {
-  const cookies = values.filter((_, i) => names[i]!.toLowerCase() === 'cookie');
-  if (cookies.length < 2) return;
-  for (let i = names.length - 1; i >= 0; i--) {
-    if (names[i]!.toLowerCase() !== 'cookie') continue;
-    names.splice(i, 1);
-    values.splice(i, 1);
+function joinCookies(names: string[], keys: string[], values: string[]): void {
+  const first = keys.indexOf('cookie');
+  for (let i = first + 1; first >= 0 && i < keys.length; ) {
+    if (keys[i] !== 'cookie') {
+      i++;
+      continue;
+    }
+    values[first] += `; ${values[i]}`;
+    for (const list of [names, keys, values]) list.splice(i, 1);
   }
-  names.push('cookie');
-  values.push(cookies.join('; '));
 }
 
 function keepAliveOf(head: ParsedResponseHead): string | undefined {

@@ -3,18 +3,19 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { ClientGone } from '../flow/client-gone.ts';
 import type { BodyWriter } from '../flow/exchange.ts';
-import type { Injected } from '../flow/flow.ts';
+import type { Forwarded, Injected } from '../flow/flow.ts';
 import type { HeaderList } from '../flow/header-list.ts';
+import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import { fieldsOfHttp2, toHttp2 } from '../kit/http2-fields.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import { endToEnd } from './end-to-end.ts';
-import { authorityOf, type RelayEnd, type RelaySettings, StaleConnection } from './h1-relay.ts';
+import { authorityOf, maxInterimAnswers, type RelaySettings, StaleConnection } from './h1-relay.ts';
 import type { H2Upstream } from './h2-sessions.ts';
 
 const endStreamFlag = 0x1;
 
-export function relayH2(upstream: H2Upstream, flow: Injected, settings: RelaySettings): Promise<RelayEnd> {
+export function relayH2(upstream: H2Upstream, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
   return new Promise((resolve, reject) => {
     new H2Relay(upstream, flow, settings, resolve, reject).start();
   });
@@ -25,11 +26,12 @@ class H2Relay implements Perishable {
   readonly #upstream: H2Upstream;
   readonly #flow: Injected;
   readonly #settings: RelaySettings;
-  readonly #resolve: (end: RelayEnd) => void;
+  readonly #resolve: (flow: Forwarded) => void;
   readonly #reject: (error: Error) => void;
   #stream: ClientHttp2Stream | null = null;
   #writer: BodyWriter | null = null;
   #status = 0;
+  #interim = 0;
   #trailers: HeaderList | null = null;
   #settled = false;
 
@@ -37,7 +39,7 @@ class H2Relay implements Perishable {
     upstream: H2Upstream,
     flow: Injected,
     settings: RelaySettings,
-    resolve: (end: RelayEnd) => void,
+    resolve: (flow: Forwarded) => void,
     reject: (error: Error) => void,
   ) {
     this.#upstream = upstream;
@@ -51,19 +53,25 @@ class H2Relay implements Perishable {
   start(): void {
     const { exchange } = this.#flow;
     const bodyless = exchange.requestFraming.kind === 'none';
-    const stream = this.#upstream.session.request(requestHeaders(this.#flow), {
-      endStream: bodyless,
-      waitForTrailers: !bodyless,
-    });
+    let stream: ClientHttp2Stream;
+    try {
+      stream = this.#upstream.session.request(requestHeaders(this.#flow), {
+        endStream: bodyless,
+        waitForTrailers: !bodyless,
+      });
+    } catch (cause) {
+      if (!(cause instanceof TypeError)) throw cause;
+      // node:http2 takes no field twice that may stand once (User-Agent), and no field that HTTP/2 does not have.
+      throw new Refusal('malformed.syntax', 'a field of the request cannot be sent over HTTP/2', { cause });
+    }
     this.#stream = stream;
     this.#upstream.streamOpened();
     this.#settings.sweeper.join(this);
     exchange.onAbandoned = () => this.#breakOff(new ClientGone());
-    stream.on('headers', (headers: IncomingHttpHeaders) => {
-      const status = Number(headers[':status']);
-      if (status !== 100) exchange.inform(status, fieldsOf(headers));
-    });
-    stream.on('response', (headers: IncomingHttpHeaders, flags: number) => this.#respond(headers, flags));
+    stream.on('headers', (headers: IncomingHttpHeaders) => this.#orBreakOff(() => this.#inform(headers)));
+    stream.on('response', (headers: IncomingHttpHeaders, flags: number) =>
+      this.#orBreakOff(() => this.#respond(headers, flags)),
+    );
     stream.on('trailers', (headers: IncomingHttpHeaders) => {
       this.#trailers = fieldsOf(headers);
     });
@@ -84,7 +92,9 @@ class H2Relay implements Perishable {
 
   #requestWriter(stream: ClientHttp2Stream): BodyWriter {
     let trailers: HeaderList | null = null;
-    stream.on('wantTrailers', () => stream.sendTrailers(trailers === null ? {} : toHttp2(trailers)));
+    stream.on('wantTrailers', () =>
+      this.#orBreakOff(() => stream.sendTrailers(trailers === null ? {} : toHttp2(trailers))),
+    );
     const writer: BodyWriter = {
       onDrain: null,
       write: (chunk) => {
@@ -102,10 +112,29 @@ class H2Relay implements Perishable {
     return writer;
   }
 
+  /** Our side of an event of node:http2: what is thrown there would end the whole gateway. */
+  #orBreakOff(act: () => void): void {
+    try {
+      act();
+    } catch (cause) {
+      if (cause instanceof Refusal) this.#breakOff(cause);
+      else this.#breakOff(unsafe(this.#flow, 'exchanged fields that cannot be passed on safely', cause));
+    }
+  }
+
+  #inform(headers: IncomingHttpHeaders): void {
+    if (this.#settled) return;
+    if (++this.#interim > maxInterimAnswers) throw unsafe(this.#flow, 'sent interim answers without end');
+    const status = Number(headers[':status']);
+    if (status !== 100) this.#flow.exchange.inform(status, fieldsOf(headers));
+  }
+
   #respond(headers: IncomingHttpHeaders, flags: number): void {
     if (this.#settled) return;
     this.#touch();
-    this.#status = Number(headers[':status']);
+    const status = Number(headers[':status']);
+    if (status > 599) throw unsafe(this.#flow, `answered with status ${status}`);
+    this.#status = status;
     const ended = (flags & endStreamFlag) !== 0;
     const fields = fieldsOf(headers);
     this.#writer = this.#flow.exchange.respond({
@@ -125,7 +154,7 @@ class H2Relay implements Perishable {
     }
     this.#settle();
     this.#writer!.end(this.#trailers);
-    this.#resolve({ status: this.#status, upstreamAddress: this.#upstream.address });
+    this.#resolve(learn(this.#flow, { status: this.#status, upstreamAddress: this.#upstream.address }));
   }
 
   #failed(error: Error | null): void {
@@ -176,6 +205,10 @@ class H2Relay implements Perishable {
     const { sweeper, headersTimeoutMs, idleTimeoutMs } = this.#settings;
     this.deadlineMs = sweeper.nowMs + (this.#status === 0 ? headersTimeoutMs : idleTimeoutMs);
   }
+}
+
+function unsafe(flow: Injected, what: string, cause?: unknown): Refusal {
+  return new Refusal('upstream.protocol', `${flow.canonical.host} ${what}`, { cause });
 }
 
 function requestHeaders({ canonical, outgoing }: Injected): OutgoingHttpHeaders {

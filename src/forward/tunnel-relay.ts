@@ -1,12 +1,13 @@
 // Passes the bytes of an undecrypted tunnel both ways, with back-pressure, until either side ends. Reads nothing.
 import type { BodyWriter } from '../flow/exchange.ts';
-import type { Injected } from '../flow/flow.ts';
+import type { Forwarded, Injected } from '../flow/flow.ts';
+import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import type { Dialler } from './dial.ts';
-import type { RelayEnd, RelaySettings } from './h1-relay.ts';
+import type { RelaySettings } from './h1-relay.ts';
 
-export async function relayTunnel(dialler: Dialler, flow: Injected, settings: RelaySettings): Promise<RelayEnd> {
+export async function relayTunnel(dialler: Dialler, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
   const { exchange, canonical } = flow;
   let gone = false;
   exchange.onAbandoned = () => {
@@ -15,7 +16,7 @@ export async function relayTunnel(dialler: Dialler, flow: Injected, settings: Re
   const { socket, address } = await dialler.open(canonical.host, canonical.port);
   if (gone) {
     socket.destroy();
-    return { status: 200, upstreamAddress: address };
+    return learn(flow, { status: 200, upstreamAddress: address });
   }
   return new Promise((resolve, reject) => {
     const { sweeper, idleTimeoutMs } = settings;
@@ -53,7 +54,7 @@ export async function relayTunnel(dialler: Dialler, flow: Injected, settings: Re
       sweeper.leave(watch);
       toClient.end(null);
       if (failure instanceof Refusal) reject(failure);
-      else resolve({ status: 200, upstreamAddress: address });
+      else resolve(learn(flow, { status: 200, upstreamAddress: address }));
     });
   });
 }

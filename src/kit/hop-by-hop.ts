@@ -40,6 +40,8 @@ export function hopByHopNames(): Iterable<string> {
 export function connectionNames(values: readonly string[]): ReadonlySet<string> {
   let names: Set<string> | null = null;
   for (const value of values) {
+    // What nearly every client and server sends.
+    if (value === 'keep-alive' || value === 'close') continue;
     for (const part of value.split(',')) {
       const name = part.trim().toLowerCase();
       if (name === '' || neverNamed.has(name)) continue;

@@ -22,7 +22,8 @@ export function fieldsOfHttp2(headers: IncomingHttpHeaders): Fields {
 }
 
 export function toHttp2(fields: Fields): OutgoingHttpHeaders {
-  const out: OutgoingHttpHeaders = {};
+  // No prototype: a field may be named `constructor` or `__proto__`.
+  const out: OutgoingHttpHeaders = Object.create(null);
   for (let i = 0; i < fields.keys.length; i++) {
     const key = fields.keys[i]!;
     const before = out[key];

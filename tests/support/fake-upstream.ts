@@ -41,7 +41,7 @@ export async function startFakeUpstream(
   answer: Answer = echo,
 ): Promise<FakeUpstream> {
   const seen: SeenRequest[] = [];
-  const server = createSecureServer({ ...ca.issue(names), allowHTTP1: true }, (request, response) => {
+  const upstream = await startStreamingUpstream(ca, names, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -51,6 +51,16 @@ export async function startFakeUpstream(
       answer(request, response, body);
     });
   });
+  return { ...upstream, seen };
+}
+
+/** Hands over every request with its body still to come. */
+export async function startStreamingUpstream(
+  ca: TestCa,
+  names: readonly string[],
+  serve: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+): Promise<Omit<FakeUpstream, 'seen'>> {
+  const server = createSecureServer({ ...ca.issue(names), allowHTTP1: true }, serve);
   const sockets = new Set<{ destroy(): void }>();
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -61,7 +71,6 @@ export async function startFakeUpstream(
   return {
     port,
     address: `127.0.0.1:${port}`,
-    seen,
     server,
     close: () =>
       new Promise((resolve) => {

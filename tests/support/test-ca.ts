@@ -1,17 +1,19 @@
 // A certificate authority for the far side of the internet: real TLS servers on loopback present its certificates.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface TestCa {
   /** PEM file of the root, for `upstream.ca`. */
   readonly path: string;
-  issue(names: readonly string[]): { readonly key: string; readonly cert: string };
+  /** Valid for `days` days, 2 by default; a negative number: expired. */
+  issue(names: readonly string[], days?: number): { readonly key: string; readonly cert: string };
 }
 
 export function makeTestCa(): TestCa {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-ca-'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const openssl = (...args: string[]): void => {
     execFileSync('openssl', args, { cwd: directory, stdio: 'pipe' });
   };
@@ -20,7 +22,7 @@ export function makeTestCa(): TestCa {
   let issued = 0;
   return {
     path: join(directory, 'ca.pem'),
-    issue(names) {
+    issue(names, days = 2) {
       const stem = `leaf-${++issued}`;
       writeFileSync(join(directory, `${stem}.ext`), `subjectAltName=${names.map((name) => `DNS:${name}`).join(',')}\n`);
       openssl('req', '-new', ...newKey, '-keyout', `${stem}.key`, '-out', `${stem}.csr`, '-subj', '/CN=leaf');
@@ -35,7 +37,7 @@ export function makeTestCa(): TestCa {
         'ca.key',
         '-CAcreateserial',
         '-days',
-        '2',
+        String(days),
         '-extfile',
         `${stem}.ext`,
         '-out',

@@ -64,15 +64,4 @@ describe('a sandbox has a number of requests at a time', () => {
     limits.admit(sandbox);
     expect(refusalOf(() => limits.admit(sandbox)).code).toBe('limit.concurrent');
   });
-
-  test('a request that is ended twice counts once', () => {
-    const { limits } = limitsOf(1000, 2);
-    const sandbox = sandboxWith();
-    const first = limits.admit(sandbox);
-    limits.admit(sandbox);
-    first();
-    first();
-    limits.admit(sandbox);
-    expect(refusalOf(() => limits.admit(sandbox)).code).toBe('limit.concurrent');
-  });
 });

@@ -1,0 +1,149 @@
+#!/usr/bin/env node
+// What the gateway's own code costs per small request, without kernel and TLS: the built path is driven through
+// sockets that only pretend, with identity, policy, injection and journal on. Prints microseconds of CPU per request.
+// usage: node bench/path-cost.mjs [requests]     (needs dist/; --cpu-prof works on it)
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAcceptStage } from '../dist/accept/accept-stage.js';
+import { H1Connection } from '../dist/accept/h1-connection.js';
+import { createAudit } from '../dist/audit/audit-stage.js';
+import { Feed } from '../dist/audit/feed.js';
+import { Journal } from '../dist/audit/journal.js';
+import { Metrics } from '../dist/audit/metrics.js';
+import { createAuthorizeStage } from '../dist/authorize/authorize-stage.js';
+import { SandboxLimits } from '../dist/authorize/limits.js';
+import { learn } from '../dist/flow/learn.js';
+import { relayH1 } from '../dist/forward/h1-relay.js';
+import { H1Upstream, UpstreamPool } from '../dist/forward/upstream-pool.js';
+import { createIdentifyStage } from '../dist/identify/identify-stage.js';
+import { SandboxRegistry } from '../dist/identify/registry.js';
+import { createFileBackup } from '../dist/identify/registry-backup.js';
+import { InjectStage } from '../dist/inject/inject-stage.js';
+import { SecretStore } from '../dist/inject/secret-store.js';
+import { createLog } from '../dist/kit/log.js';
+import { Sweeper } from '../dist/kit/sweeper.js';
+import { loadPolicyText } from '../dist/policy/load-policy.js';
+import { thisMachine } from '../dist/policy/machine-files.js';
+import { admissionPath, requestPath } from '../dist/request-path.js';
+import { createRequestServer } from '../dist/serve-request.js';
+
+const requests = Number(process.argv[2] ?? 200_000);
+const connections = 64;
+
+class PretendSocket extends EventEmitter {
+  destroyed = false;
+  writable = true;
+  onWrite = () => {};
+  write(chunk) {
+    this.onWrite(chunk);
+    return true;
+  }
+  cork() {}
+  uncork() {}
+  end() {}
+  pause() {}
+  resume() {}
+  destroy() {
+    this.destroyed = true;
+  }
+}
+
+const home = mkdtempSync(join(tmpdir(), 'path-cost-'));
+const keyFile = join(home, 'key');
+writeFileSync(keyFile, 'secret-injected\n', { mode: 0o600 });
+const text = `version: 1
+allow: [{ host: api.test, ports: [9443] }]
+credentials: { bench: { hosts: [api.test], inject: { header: x-api-key }, source: { file: "${keyFile}" } } }
+limits: { requests_per_minute: 600000000, concurrent_requests: 10000 }
+`;
+const loaded = await loadPolicyText(text, 'path-cost', '/', thisMachine());
+if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
+const policy = () => loaded.policy;
+const log = createLog({ level: 'error' });
+const journal = new Journal({ directory: join(home, 'journal'), ...policy().audit, log });
+const registry = await SandboxRegistry.open({
+  backup: createFileBackup(join(home, 'registry.json')),
+  knownCredentials: () => policy().credentials,
+  socketDirectory: home,
+});
+await registry.register({ container_ip: '127.0.0.1' });
+const secrets = new SecretStore();
+secrets.configure(policy().credentials);
+const sweeper = new Sweeper();
+const pool = new UpstreamPool(sweeper);
+const { limits } = policy();
+const relaySettings = { sweeper, headBytes: limits.headBytes, headersTimeoutMs: 1e6, idleTimeoutMs: 1e6 };
+
+const answerBody = `{"data":"${'x'.repeat(1012)}"}\n`;
+const answer = Buffer.from(
+  'HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sun, 15 Nov 2026 22:00:00 GMT\r\nContent-Type: application/json\r\n' +
+    `Content-Length: ${answerBody.length}\r\nLast-Modified: Sun, 15 Nov 2026 21:00:00 GMT\r\nConnection: keep-alive\r\n` +
+    `ETag: "6557-400"\r\nX-Seen-Key: secret-injected\r\nAccept-Ranges: bytes\r\n\r\n${answerBody}`,
+);
+const request = Buffer.from(
+  'GET /small.json HTTP/1.1\r\nHost: api.test:9443\r\nUser-Agent: mb/1\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n' +
+    'x-api-key: placeholder\r\nanthropic-version: 2023-06-01\r\nConnection: keep-alive\r\n\r\n',
+);
+
+const key = 'bench';
+for (let i = 0; i < 4 * connections; i++) {
+  const socket = new PretendSocket();
+  const upstream = new H1Upstream(key, { socket, protocol: 'http/1.1', address: '127.0.0.1:9443' }, sweeper);
+  socket.onWrite = () => setImmediate(() => socket.emit('data', answer));
+  pool.give(upstream, 'timeout=3600');
+}
+const forward = {
+  name: 'forward',
+  run: (flow) => relayH1(pool.take(key), flow, pool, relaySettings).then((end) => learn(flow, end)),
+};
+const stages = {
+  accept: createAcceptStage('sallyport-bench'),
+  identify: createIdentifyStage(registry),
+  authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => limits })),
+  inject: new InjectStage(policy, secrets),
+  forward,
+};
+const metrics = new Metrics({ openConnections: () => 0, registeredSandboxes: () => 1, journal });
+const audit = createAudit({ journal, metrics, feed: new Feed(), log });
+const server = createRequestServer({
+  path: requestPath(stages),
+  admission: admissionPath(stages),
+  finish: audit.finish,
+  requireJournal: audit.requireJournal,
+});
+
+const warmUp = 20_000;
+let sent = 0;
+let answered = 0;
+let before = process.cpuUsage();
+const settings = { sweeper, headBytes: limits.headBytes, requestBodyBytes: 0, idleTimeoutMs: 1e6 };
+await new Promise((resolve) => {
+  for (let i = 0; i < connections; i++) {
+    const socket = new PretendSocket();
+    const caller = { door: 'bench', address: '127.0.0.1', socketOf: null, proxyAuthorization: null };
+    const origin = { scheme: 'https', connect: 'api.test:9443', sni: 'api.test' };
+    new H1Connection(socket, origin, settings, (raw, exchange) => server.serve({ caller, request: raw, exchange }));
+    const next = () => {
+      if (sent++ < warmUp + requests) socket.emit('data', request);
+    };
+    socket.onWrite = () => {
+      answered++;
+      if (answered === warmUp) before = process.cpuUsage();
+      if (answered === warmUp + requests) resolve();
+      else setImmediate(next);
+    };
+    next();
+  }
+});
+const used = process.cpuUsage(before);
+const each = (microseconds) => (microseconds / requests).toFixed(2);
+console.log(
+  `${each(used.user + used.system)} microseconds of CPU per request (user ${each(used.user)}, system ${each(used.system)})`,
+);
+journal.close();
+await registry.close();
+sweeper.stop();
+rmSync(home, { recursive: true, force: true });
+process.exit(0);

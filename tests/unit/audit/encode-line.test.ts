@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { encodeLine } from '../../../src/audit/encode-line.ts';
+import type { RecordBody } from '../../../src/audit/record.ts';
+
+const anyText = fc.string({ unit: 'binary', maxLength: 40 });
+const orNull = fc.option(anyText, { nil: null });
+const record: fc.Arbitrary<RecordBody> = fc.record({
+  time: fc.constant('2026-11-15T22:00:00.000Z'),
+  id: fc.constant('a-1'),
+  sandbox: orNull,
+  door: anyText,
+  proof: fc.array(fc.constantFrom('ip', 'secret')),
+  method: anyText,
+  scheme: fc.constantFrom('https', 'http'),
+  host: anyText,
+  port: fc.nat(65535),
+  path: anyText,
+  query: orNull,
+  kind: fc.constantFrom('http', 'websocket', 'tunnel', 'connect'),
+  protocol: fc.constantFrom('http/1.1', 'h2'),
+  verdict: fc.constantFrom('allowed' as const, 'refused' as const),
+  status: fc.nat(599),
+  code: orNull,
+  rule: orNull,
+  reason: orNull,
+  credential: orNull,
+  upstream: orNull,
+  bytes_in: fc.nat(),
+  bytes_out: fc.nat(),
+  ms: fc.nat(),
+  trail: fc.array(fc.tuple(fc.constant('accept'), fc.nat(), fc.constant('ok'))),
+});
+
+describe('a record is one line of JSON', () => {
+  test('whatever it holds, it reads back as itself, keys in order', () => {
+    fc.assert(
+      fc.property(record, (body) => {
+        const line = encodeLine(7, 'f00', body);
+        expect(line).not.toContain('\n');
+        expect(line).toBe(JSON.stringify({ seq: 7, prev: 'f00', ...body }));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
