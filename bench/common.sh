@@ -5,6 +5,7 @@ bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$bench")
 work=$bench/work
 key=secret-injected
+source "$root/scripts/node-flags.sh"
 goproxy_source=/usr/share/gocode/src/github.com/elazarl/goproxy
 sallyport_main=${SALLYPORT_MAIN:-$root/dist/main.js}
 PATH=$PATH:/usr/sbin:/sbin

@@ -3,6 +3,8 @@
 # shellcheck shell=bash
 
 state="$root/.sallyport-build"
+# shellcheck source=scripts/node-flags.sh
+. "$root/scripts/node-flags.sh"
 
 say() {
   if [ -t 2 ]; then printf 'sallyport: %s\n' "$*" >&2; fi

@@ -7,7 +7,7 @@ import { AdminError } from './admin/admin-error.ts';
 import type { AdminPorts, CheckResult, HealthReport } from './admin/admin-ports.ts';
 import { readJournal } from './audit/read-journal.ts';
 import { decide } from './authorize/decide.ts';
-import type { Arrived, Authorized, Injected } from './flow/flow.ts';
+import type { Arrived, Authorized, CanonicalRequest, Injected, Permission } from './flow/flow.ts';
 import { HeaderList } from './flow/header-list.ts';
 import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
@@ -30,11 +30,12 @@ export interface DeskParts {
   readonly journalDirectory: string;
 }
 
+const fieldValue = z.string().max(16_384);
 const checkInput = z.strictObject({
   sandbox: z.string().max(256).optional(),
   method: z.string().min(1).max(32),
   url: z.string().min(1).max(65_536),
-  headers: z.record(z.string().max(256), z.string().max(16_384)).optional(),
+  headers: z.record(z.string().max(256), z.union([fieldValue, z.array(fieldValue).max(256)])).optional(),
   body: z.string().optional(),
 });
 
@@ -70,7 +71,8 @@ export function createAdminDesk(parts: DeskParts): AdminPorts {
         proof: {
           ...(secret !== null && { secret }),
           ...(record.socketPath !== null && { socket: record.socketPath }),
-          ...(proxyUrl !== null && { proxy_url: proxyUrl }),
+          // A sandbox with a socket of its own is known by that alone: another door would turn it away.
+          ...(proxyUrl !== null && record.socketPath === null && { proxy_url: proxyUrl }),
         },
       };
     },
@@ -101,7 +103,7 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
   try {
     const flow = hypothetical(asked.method, asked.url, asked.headers ?? {});
     const canonical = canonicalise(flow.request);
-    const permission = decide(parts.policy(), sandbox, canonical, flow.request.headers);
+    const permission = decideLikeThePath(parts.policy(), sandbox, canonical, flow.request.headers);
     const { injected } = await parts.inject.run({ ...flow, canonical, sandbox, permission });
     return {
       allowed: true,
@@ -119,8 +121,24 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
   }
 }
 
-function hypothetical(method: string, url: string, fields: Record<string, string>): Arrived {
-  const headers = HeaderList.from(Object.entries(fields));
+/** An https client asks for its tunnel first: what is refused there, or passes undecrypted, gets no further. */
+function decideLikeThePath(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  headers: HeaderList,
+): Permission {
+  if (canonical.scheme === 'https') {
+    const admitted = decide(policy, sandbox, { ...canonical, kind: 'connect' }, headers);
+    if (admitted.tunnel) return admitted;
+  }
+  return decide(policy, sandbox, canonical, headers);
+}
+
+function hypothetical(method: string, url: string, fields: Record<string, string | string[]>): Arrived {
+  const headers = HeaderList.from(
+    Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one] as const)),
+  );
   const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
   if (authority !== undefined && !headers.has('host')) headers.append('Host', authority);
   const exchange = null as never; // nothing is forwarded or answered, so no stage that runs here touches it

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Arrival } from './accept/proxy-door.ts';
 import type { Outcome } from './audit/record.ts';
 import { ClientGone } from './flow/client-gone.ts';
-import type { Arrived, Authorized, Forwarded } from './flow/flow.ts';
+import type { Arrived, Authorized, Forwarded, Identified } from './flow/flow.ts';
 import { Refusal } from './flow/refusal.ts';
 import { renderRefusal } from './flow/refusal-answer.ts';
 import type { Path } from './flow/stage.ts';
@@ -19,7 +19,7 @@ export interface ServePorts {
 }
 
 export interface RequestServer {
-  serve(arrival: Arrival): void;
+  serve(arrival: Arrival): string | null;
   admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
 }
 
@@ -59,8 +59,8 @@ export function createRequestServer(ports: ServePorts): RequestServer {
     end(flow, { verdict, status: refusal.status, refusal, error: refusal.cause ?? null });
   }
 
-  function serve(arrival: Arrival): void {
-    const flow = arrive(arrival);
+  function serve(arrival: Arrival): string | null {
+    const flow: Arrived & Partial<Identified> = arrive(arrival);
     try {
       ports.requireJournal();
       const result = ports.path.run(flow);
@@ -73,6 +73,8 @@ export function createRequestServer(ports: ServePorts): RequestServer {
     } catch (error) {
       failed(flow, error);
     }
+    // Who is calling is known at once; only what comes after may take time.
+    return flow.sandbox?.id ?? null;
   }
 
   function admit(arrival: Arrival): { tunnel: boolean; sandboxId: string } | null {
@@ -80,7 +82,11 @@ export function createRequestServer(ports: ServePorts): RequestServer {
     try {
       ports.requireJournal();
       const admitted = ports.admission.run(flow);
-      if (admitted instanceof Promise) throw new Error('admission must be decided at once');
+      if (admitted instanceof Promise) {
+        // Nobody waits for it: if it fails too, that must not end the process.
+        admitted.catch(() => {});
+        throw new Error('admission must be decided at once');
+      }
       return { tunnel: admitted.permission.tunnel, sandboxId: admitted.sandbox.id };
     } catch (error) {
       failed(flow, error);

@@ -34,7 +34,14 @@ export class Doors {
   async openTcp(host: string, port: number): Promise<string> {
     const server = this.#door(`proxy ${host}:${port}`, null);
     server.listen(port, host);
-    await once(server, 'listening');
+    try {
+      await once(server, 'listening');
+    } catch (cause) {
+      throw new Error(
+        `the proxy door ${host}:${port} cannot be opened (${(cause as NodeJS.ErrnoException).code}). Stop what listens there, or choose another address under listen.proxy.`,
+        { cause },
+      );
+    }
     this.#tcp.push(server);
     const bound = server.address();
     if (bound === null || typeof bound === 'string') return `${host}:${port}`;

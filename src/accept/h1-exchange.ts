@@ -6,6 +6,7 @@ import { HeaderList } from '../flow/header-list.ts';
 import { BodyReader } from '../http1/body-reader.ts';
 import type { RequestHead } from '../http1/request-head.ts';
 import { encodeMessage, renderHead } from '../http1/write-head.ts';
+import { TurnCork } from '../kit/turn-cork.ts';
 import { bodyTooLarge, unreadable } from './request-faults.ts';
 
 const noBody: Framing = { kind: 'none' };
@@ -246,6 +247,7 @@ class SocketWriter implements BodyWriter {
   readonly #exchange: H1Exchange;
   readonly #last: boolean;
   #head: string;
+  #cork: TurnCork | null = null;
 
   constructor(exchange: H1Exchange, head: string, last: boolean) {
     this.#exchange = exchange;
@@ -256,15 +258,20 @@ class SocketWriter implements BodyWriter {
   write(chunk: Buffer): boolean {
     const { socket } = this.#exchange;
     this.#exchange.bytesOut += chunk.length;
-    if (this.#head === '') return socket.write(chunk);
+    if (this.#head === '') return this.#body(chunk);
     const head = this.#head;
     this.#head = '';
     if (chunk.length <= joinBytes) return socket.write(encodeMessage(head, chunk));
     socket.cork();
     socket.write(head, 'latin1');
-    const more = socket.write(chunk);
+    const more = this.#body(chunk);
     socket.uncork();
     return more;
+  }
+
+  #body(chunk: Buffer): boolean {
+    this.#cork ??= new TurnCork(this.#exchange.socket);
+    return this.#cork.write(chunk);
   }
 
   flush(): void {

@@ -22,8 +22,8 @@ export interface Arrival {
 
 /** What the door needs from the rest of the gateway. */
 export interface DoorPorts {
-  /** Runs the whole path for a request. */
-  serve(arrival: Arrival): void;
+  /** Runs the whole path for a request. Returns the sandbox it turned out to come from. */
+  serve(arrival: Arrival): string | null;
   /** Judges a CONNECT: null when it was refused (and answered), else how to go on. */
   admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
   contextFor(host: string): SecureContext;
@@ -51,12 +51,14 @@ export interface DoorIdentity {
 
 const tooManyConnections =
   'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nX-Sallyport-Refused: limit.connections\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+/** How much may wait for a slow client before its source is paused. */
+const highWaterMark = 256 * 1024;
 const handshakeTimeoutMs = 15_000;
 const maxHelloBytes = 40 * 1024;
 
 export function openProxyDoor(identity: DoorIdentity, ports: DoorPorts): Server {
   // Half-open stays off: a client that has said all it will say and closed is a client that went away.
-  return createServer({ noDelay: true, keepAlive: true, highWaterMark: 256 * 1024 }, (socket) => {
+  return createServer({ noDelay: true, keepAlive: true, highWaterMark }, (socket) => {
     new DoorConnection(socket, identity, ports).start();
   });
 }
@@ -106,7 +108,8 @@ class DoorConnection implements OpenConnection {
     this.#inner = new H1Connection(this.#socket, origin, this.#settings, (request, exchange) => {
       const arrival = { caller: this.#callerOf(request), request, exchange };
       if (request.kind === 'connect' && request.fault === null) this.#connect(arrival, exchange);
-      else this.#ports.serve(arrival);
+      // So that it can be cut when its sandbox is gone: behind a CONNECT that is known before.
+      else this.sandboxId = this.#ports.serve(arrival) ?? this.sandboxId;
     });
   }
 
@@ -174,7 +177,8 @@ class DoorConnection implements OpenConnection {
       return;
     }
     this.#socket.unshift(bytes);
-    const tls = new TLSSocket(this.#socket, { isServer: true, secureContext, ALPNProtocols: ['h2', 'http/1.1'] });
+    const options = { isServer: true, secureContext, ALPNProtocols: ['h2', 'http/1.1'], highWaterMark };
+    const tls = new TLSSocket(this.#socket, options);
     let secure = false;
     const timer = setTimeout(() => this.#socket.destroy(), handshakeTimeoutMs);
     tls.once('secure', () => {
@@ -185,7 +189,9 @@ class DoorConnection implements OpenConnection {
       // What counts is the name OpenSSL saw, not what our own reader made of the bytes.
       const sni = serverNameOf(tls);
       const origin: ConnectionOrigin = { scheme: 'https', connect, sni };
-      const serve = (request: RawRequest, exchange: Exchange): void => this.#ports.serve({ caller, request, exchange });
+      const serve = (request: RawRequest, exchange: Exchange): void => {
+        this.#ports.serve({ caller, request, exchange });
+      };
       this.#inner =
         tls.alpnProtocol === 'h2'
           ? new H2Connection(tls, origin, this.#settings, serve)
@@ -210,9 +216,9 @@ class DoorConnection implements OpenConnection {
   #plain(bytes: Buffer, connect: string, caller: Caller): void {
     this.#socket.unshift(bytes);
     const origin: ConnectionOrigin = { scheme: 'http', connect, sni: null };
-    this.#inner = new H1Connection(this.#socket, origin, this.#settings, (request, exchange) =>
-      this.#ports.serve({ caller, request, exchange }),
-    );
+    this.#inner = new H1Connection(this.#socket, origin, this.#settings, (request, exchange) => {
+      this.#ports.serve({ caller, request, exchange });
+    });
     this.#socket.resume();
   }
 

@@ -55,5 +55,7 @@ export function judgeError(error: unknown): Verdict {
     return { code: exitCode.usage, message: `the configuration is not valid:\n${error.message}`, hint: '' };
   }
   if (error instanceof InsecurePlaceError) return { code: exitCode.usage, message: error.message, hint: '' };
-  return { code: exitCode.failure, message: error instanceof Error ? error.message : String(error), hint: '' };
+  // Errors of other rooms say what to do in `hint`.
+  const hint = error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? error.hint : '';
+  return { code: exitCode.failure, message: error instanceof Error ? error.message : String(error), hint };
 }

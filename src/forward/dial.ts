@@ -46,6 +46,8 @@ export class Dialler {
 
   constructor(settings: DialSettings) {
     this.#settings = settings;
+    // Reading the roots takes tens of milliseconds: at start, not in the first request.
+    this.#trustedRoots();
   }
 
   /** Bare TCP (tunnels and plain http). */
@@ -92,15 +94,17 @@ export class Dialler {
     const session = this.#sessions.get(key);
     const timeoutMs = this.#settings.policy().limits.connectTimeoutMs;
     return new Promise((resolve, reject) => {
-      const tls = connectTls({
+      const options = {
         socket,
         servername: origin.host,
         secureContext,
         // Said aloud: NODE_TLS_REJECT_UNAUTHORIZED in the environment would otherwise switch it off.
         rejectUnauthorized: true,
         ALPNProtocols: [...alpn],
+        highWaterMark,
         ...(session === undefined ? {} : { session }),
-      });
+      };
+      const tls = connectTls(options);
       const timer = setTimeout(() => tls.destroy(timedOut(origin.host, 'the TLS handshake')), timeoutMs);
       const failed = (error: Error): void => {
         clearTimeout(timer);

@@ -11,6 +11,7 @@ import { BodyReader } from '../http1/body-reader.ts';
 import { type ParsedResponseHead, parseResponseHead } from '../http1/response-head.ts';
 import { encodeChunk, encodeMessage, lastChunk, renderHead } from '../http1/write-head.ts';
 import type { Sweeper } from '../kit/sweeper.ts';
+import { TurnCork } from '../kit/turn-cork.ts';
 import { endToEnd } from './end-to-end.ts';
 import type { ConnectionOwner, H1Upstream, UpstreamPool } from './upstream-pool.ts';
 
@@ -52,6 +53,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   readonly #reject: (error: Error) => void;
   readonly #rechunk: boolean;
   #unsentHead = '';
+  #cork: TurnCork | null = null;
   #requestSent = false;
   #heldHead: Buffer | null = null;
   #triedBytes = 0;
@@ -103,12 +105,12 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     const { socket } = this.#upstream;
     if (this.#raw || !this.#rechunk) {
       const head = this.#unsentHead;
-      if (head === '') return socket.write(chunk);
+      if (head === '') return this.#body(chunk);
       this.#unsentHead = '';
       if (chunk.length <= joinBytes) return socket.write(encodeMessage(head, chunk));
       socket.cork();
       socket.write(head, 'latin1');
-      const more = socket.write(chunk);
+      const more = this.#body(chunk);
       socket.uncork();
       return more;
     }
@@ -118,6 +120,11 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     for (const part of encodeChunk(chunk)) more = socket.write(part);
     socket.uncork();
     return more;
+  }
+
+  #body(chunk: Buffer): boolean {
+    this.#cork ??= new TurnCork(this.#upstream.socket);
+    return this.#cork.write(chunk);
   }
 
   flush(): void {

@@ -46,6 +46,8 @@ export async function relayTunnel(dialler: Dialler, flow: Injected, settings: Re
       touch();
       if (!toClient.write(chunk)) socket.pause();
     });
+    // One that came through the operator's proxy was paused until somebody listens.
+    socket.resume();
     let failure: Error | null = null;
     socket.on('error', (error) => {
       failure = error;

@@ -37,6 +37,8 @@ export class H1Upstream implements Perishable {
       if (this.owner === null) this.socket.destroy();
       else this.owner.onUpstreamData(chunk);
     });
+    // One that came through the operator's proxy was paused until somebody listens.
+    this.socket.resume();
     this.socket.on('drain', () => this.owner?.onUpstreamDrain());
     this.socket.on('error', (error) => {
       this.#error = error;

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { runClient } from '../support/run-client.ts';
@@ -45,9 +46,9 @@ async function curl(
     ...['-sSi', '-m', '10', '--suppress-connect-headers', '--interface', from, '-x', gateway.proxyUrl],
     ...['--cacert', gateway.caPath, '-w', '\n%{http_code} %{http_connect}', url, ...more],
   ]);
-  const [, text, code, connect] = /^(.*)\n(\d+) (\d+)$/s.exec(run.stdout)!;
+  const [, text, code, connectCode] = /^(.*)\n(\d+) (\d+)$/s.exec(run.stdout)!;
   const [head, body] = text!.split('\r\n\r\n') as [string, string | undefined];
-  return { status: code === '000' ? connect! : code!, body: body ?? '', head };
+  return { status: code === '000' ? connectCode! : code!, body: body ?? '', head };
 }
 
 const claude = 'https://api.anthropic.com/v1/messages';
@@ -83,7 +84,7 @@ describe('by its address', () => {
 
 describe('by its secret', () => {
   test('from any address, in the proxy URL as clients take it', async () => {
-    const answer = await curl('127.0.0.9', claude, '--proxy-user', `sandbox:${secret}`);
+    const answer = await curl('127.0.0.9', claude, '--proxy-user', `by-secret:${secret}`);
     expect(answer.status).toBe('200');
     expect(JSON.stringify(upstream.seen.at(-1))).not.toContain(secret);
     expect(JSON.stringify(upstream.seen.at(-1)).toLowerCase()).not.toContain('proxy-authorization');
@@ -91,16 +92,14 @@ describe('by its secret', () => {
   });
 
   test('without it 407 names the scheme, so that clients ask for it and send it', async () => {
-    const wire = new Wire(
-      (await import('node:net')).connect({ port: gateway.port, host: gateway.host, localAddress: '127.0.0.9' }),
-    );
+    const wire = new Wire(connect({ port: gateway.port, host: gateway.host, localAddress: '127.0.0.9' }));
     wire.send('CONNECT api.anthropic.com:443 HTTP/1.1\r\nHost: api.anthropic.com:443\r\n\r\n');
     const refusal = await wire.answer();
     expect(refusal.head.startsWith('HTTP/1.1 407 ')).toBe(true);
     expect(refusal.head).toMatch(/^proxy-authenticate: basic realm="sallyport"/im);
     expect(JSON.parse(refusal.body)).toMatchObject({ code: 'sandbox.proof-missing' });
     wire.socket.destroy();
-    const patient = await curl('127.0.0.9', claude, '--proxy-anyauth', '--proxy-user', `sandbox:${secret}`);
+    const patient = await curl('127.0.0.9', claude, '--proxy-anyauth', '--proxy-user', `by-secret:${secret}`);
     expect(patient.status).toBe('200');
   });
 

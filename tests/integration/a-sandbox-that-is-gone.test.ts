@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -89,7 +89,6 @@ describe('a sandbox that is unregistered is cut off at once, whatever it is doin
       return wire;
     },
     'an answer over plain http': async () => {
-      const { connect } = await import('node:net');
       const wire = new Wire(connect(gateway.port, gateway.host));
       wire.send(`GET http://${plain}/ HTTP/1.1\r\nHost: ${plain}\r\n\r\n`);
       return wire;
@@ -157,8 +156,8 @@ describe('a registration that ends at a set time', () => {
     const expiresAt = new Date(Date.now() + 900);
     const { id } = await gateway.register({ container_ip: '127.0.0.1', expires_at: expiresAt.toISOString() });
     const wire = new Wire(await openTls(gateway, `${host}:443`, { caPath: gateway.caPath }));
-    wire.send(`HEAD / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-    expect((await wire.until('\r\n\r\n')).startsWith('HTTP/1.1 200 ')).toBe(true);
+    wire.send(ask(host));
+    expect((await wire.until('beginning')).startsWith('HTTP/1.1 200 ')).toBe(true);
     expect((await gateway.admin('POST', `/internal/containers/${id}/renew`)).status).toBeGreaterThanOrEqual(400);
     await sleep(expiresAt.getTime() - Date.now() + 20);
     const codes: string[] = [];

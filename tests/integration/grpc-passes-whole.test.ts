@@ -1,6 +1,7 @@
 import { constants, createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { startFarGateway } from '../support/far-gateway.ts';
 import { type RawUpstream, startRawUpstream } from '../support/raw-upstream.ts';
 import { makeTestCa } from '../support/test-ca.ts';
@@ -15,6 +16,7 @@ let old: RawUpstream;
 let closeServer: () => void;
 const seen: Record<string, unknown>[] = [];
 let sessionsSeen = 0;
+let cancelled = 0;
 
 const grpc = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
 
@@ -39,6 +41,7 @@ function serve(stream: ServerHttp2Stream, headers: Record<string, unknown>): voi
     if (!stream.destroyed) stream.end();
   });
   stream.on('error', () => {});
+  stream.on('aborted', () => cancelled++);
 }
 
 beforeAll(async () => {
@@ -95,6 +98,21 @@ describe('gRPC passes whole over HTTP/2', () => {
     const session = await openHttp2(gateway, host, { caPath: gateway.caPath });
     await expect(askHttp2(session, { ...grpc, ':path': '/pkg.Service/Break' }, 'ask')).rejects.toThrow();
     session.destroy();
+  });
+
+  test('a call that the client gives up is cancelled at the far side, and the connection lives on', async () => {
+    const session = await openHttp2(gateway, host, { caPath: gateway.caPath });
+    const stream = session.request({ ...grpc, ':path': '/pkg.Service/Talk' });
+    const wire = new Wire(stream);
+    stream.write('hello');
+    await wire.until('echo hello');
+    const before = { cancelled, sessionsSeen };
+    stream.close(constants.NGHTTP2_CANCEL);
+    await eventually(() => cancelled > before.cancelled, 'the far side hears that it was given up');
+    const again = await askHttp2(session, { ...grpc, ':path': '/pkg.Service/Talk' }, 'again');
+    expect(again.body.toString()).toBe('echo again');
+    expect(sessionsSeen).toBe(before.sessionsSeen);
+    session.close();
   });
 
   test('twenty calls share one connection to the far side', async () => {

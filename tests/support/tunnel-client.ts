@@ -28,7 +28,11 @@ export async function openTunnel(door: Door, authority: string, fields: readonly
     `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`,
   );
   const head = await wire.until('\r\n\r\n');
-  if (!head.startsWith('HTTP/1.1 200')) throw new TunnelRefused(`${head}${await wire.rest()}`);
+  if (!head.startsWith('HTTP/1.1 200')) {
+    const body = await wire.bytes(Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0));
+    socket.destroy();
+    throw new TunnelRefused(`${head}${body}`);
+  }
   wire.release();
   return socket;
 }

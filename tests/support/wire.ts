@@ -19,6 +19,8 @@ export class Wire {
     socket.on('end', () => this.#end('end'));
     socket.on('error', () => this.#end('error'));
     socket.on('close', () => this.#end('error'));
+    // Its user before may have paused it.
+    socket.resume();
   }
 
   send(text: string): void {

@@ -1,0 +1,116 @@
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createContext } from '../../src/cli/cli-context.ts';
+import { runCommandLine } from '../../src/cli/program.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { runClient } from '../support/run-client.ts';
+import { makeTestCa } from '../support/test-ca.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+
+let upstream: FakeUpstream;
+let gateway: TestGateway;
+let id: string;
+
+beforeAll(async () => {
+  const ca = makeTestCa();
+  const hosts = [
+    'api.anthropic.com',
+    'api.github.com',
+    'github.com',
+    'api.example.com',
+    'mirror.example',
+    'unset.example',
+    'pinned.example',
+  ];
+  upstream = await startFakeUpstream(ca, hosts);
+  gateway = await startTestGateway({
+    allow: [
+      { preset: 'anthropic' },
+      { preset: 'github' },
+      { host: 'api.example.com', methods: ['GET', 'POST'], paths: ['/v1/**'] },
+      { host: 'odd.example', ports: [8443] },
+      { host: 'unset.example' },
+      { host: 'pinned.example', tunnel: true },
+    ],
+    credentials: { unset: { hosts: ['unset.example'], inject: { bearer: true } } },
+    upstream: { resolve: Object.fromEntries(hosts.map((host) => [host, upstream.address])), ca: ca.path },
+  });
+  ({ id } = await gateway.register({ container_ip: '127.0.0.1', repos: ['o/r'] }));
+  await gateway.setSecret('anthropic', 'sk-ant-real-0123456789');
+  await gateway.setSecret('github', 'ghp_real0123456789');
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+async function check(...args: string[]): Promise<{ exit: number; result: Record<string, unknown> }> {
+  let printed = '';
+  const context = createContext({
+    env: { SALLYPORT_HOME: join(gateway.home, 'state') },
+    cwd: gateway.home,
+    stdin: Readable.from([]),
+    stdout: { write: (text: string) => (printed += text) },
+    stderr: { write: (text: string) => (printed += text) },
+  });
+  const exit = await runCommandLine(['check', '--json', ...args, '--sandbox', id], context);
+  return { exit, result: JSON.parse(printed) as Record<string, unknown> };
+}
+
+/** What the path did with it, as it stands in the journal. */
+async function doIt(method: string, url: string, headers: readonly string[]): Promise<Record<string, unknown>> {
+  const before = (await gateway.journal()).length;
+  await runClient('curl', [
+    ...['-sS', '-m', '10', '--path-as-is', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-X', method, url],
+    ...headers.flatMap((header) => ['-H', header]),
+  ]);
+  const records = await gateway.journal();
+  expect(records.length).toBe(before + 1);
+  return records.at(-1)!;
+}
+
+const requests: readonly (readonly [method: string, url: string, ...headers: string[]])[] = [
+  ['POST', 'https://api.anthropic.com/v1/messages'],
+  ['GET', 'https://api.anthropic.com/api/event_logging'],
+  ['GET', 'https://api.example.com/v1/things?q=1'],
+  ['DELETE', 'https://api.example.com/v1/things'],
+  ['GET', 'https://api.example.com/v2/things'],
+  ['GET', 'https://api.example.com/v1/%2e%2e/v2'],
+  ['POST', 'https://api.example.com/v1/x', 'X-HTTP-Method-Override: DELETE'],
+  ['GET', 'https://api.example.com/v1/dns', 'Accept: application/dns-message'],
+  ['GET', 'https://elsewhere.example/'],
+  ['GET', 'https://elsewhere.example:8443/'],
+  ['GET', 'https://api.example.com:8443/v1/things'],
+  ['GET', 'http://api.example.com/v1/things'],
+  ['GET', 'https://127.0.0.1/'],
+  ['GET', 'https://2130706433/'],
+  ['GET', 'https://unset.example/'],
+  ['GET', 'https://pinned.example/'],
+  ['GET', 'https://pinned.example:8443/'],
+  ['GET', 'https://api.github.com/repos/o/r/issues'],
+  ['GET', 'https://api.github.com/repos/o/other/issues'],
+  ['DELETE', 'https://api.github.com/repos/o/r'],
+  ['PUT', 'https://api.github.com/repos/o/r/pulls/1/merge'],
+  ['POST', 'https://api.github.com/graphql'],
+  ['GET', 'https://github.com/o/r.git/info/refs?service=git-upload-pack'],
+  ['GET', 'https://github.com/o/r.git/info/refs?service=git-receive-pack'],
+];
+
+describe('`sallyport check` gives the decision of the path', () => {
+  test.each(requests)('%s %s', async (method, url, ...headers) => {
+    const given = headers.filter((header) => header !== undefined);
+    const { exit, result } = await check(method, url, ...given.flatMap((header) => ['--header', header]));
+    const record = await doIt(method, url, given);
+    const allowed = record.verdict === 'allowed';
+    expect({ ...result, exit }).toMatchObject({
+      allowed,
+      exit: allowed ? 0 : 3,
+      status: record.status,
+      code: allowed ? 'allowed' : record.code,
+      rule: record.rule,
+      credential: record.credential,
+    });
+  });
+});
