@@ -115,10 +115,20 @@ function checkTunnel(request: RawRequest, host: string, port: number | null): vo
   }
 }
 
+/** Some clients put the proxy's own address there: that is another place, like any other. */
+function checkConnectHost(request: RawRequest, authority: Authority): void {
+  try {
+    checkHostFields(request, authority);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'mismatch.authority') throw error;
+    throw mismatch(`Host says ${request.headers.get('host')}, CONNECT says ${authority.host}`);
+  }
+}
+
 function canonicalConnect(request: RawRequest): CanonicalRequest {
   const authority = parseAuthority(request.target);
   if (authority.port === null) throw new Refusal('malformed.host', 'CONNECT needs host:port');
-  if (request.headers.has('host')) checkHostFields(request, authority);
+  if (request.headers.has('host')) checkConnectHost(request, authority);
   return {
     ...wholeTarget,
     scheme: 'https',

@@ -1,7 +1,7 @@
 // The counts in the words of Prometheus. A registry per scrape: nothing is kept between two, so nothing can be stale.
 import { readdirSync } from 'node:fs';
 import { Counter, Gauge, Histogram, type MetricType, Registry } from 'prom-client';
-import { type Counts, durationBounds, type MetricsPorts } from './metrics.ts';
+import { type Counts, durationBounds, type MetricsPorts } from './counts.ts';
 
 export function renderPrometheus(counts: Counts, ports: MetricsPorts): Promise<string> {
   const registry = new Registry();

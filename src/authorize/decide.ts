@@ -21,7 +21,7 @@ export function decide(
   headers: HeaderList,
 ): Permission {
   try {
-    if (canonical.kind === 'connect') return decideConnect(policy, canonical);
+    if (canonical.kind === 'connect') return decideConnect(policy, sandbox, canonical);
     if (canonical.kind === 'tunnel') return decideTunnel(policy, sandbox, canonical);
     return decideRequest(policy, sandbox, canonical, headers);
   } catch (error) {

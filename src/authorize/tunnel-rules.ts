@@ -17,12 +17,14 @@ function findTunnelRule(rules: readonly AllowRule[], { host, port }: CanonicalRe
 }
 
 /** May this CONNECT be opened, and is it to be decrypted. */
-export function decideConnect(policy: CompiledPolicy, canonical: CanonicalRequest): Permission {
+export function decideConnect(policy: CompiledPolicy, sandbox: Sandbox, canonical: CanonicalRequest): Permission {
   const rules = policy.rulesFor(canonical.host);
   const tunnel = findTunnelRule(rules, canonical);
   if (tunnel !== undefined) return { rule: tunnel.name, tunnel: true, credential: null };
   const named = rules.find((rule) => rule.ports.includes(canonical.port));
-  if (named === undefined && canonical.port !== 443 && canonical.port !== 80) throw portNotAllowed(rules, canonical);
+  if (named === undefined && canonical.port !== 443 && canonical.port !== 80) {
+    throw rules.length === 0 ? hostNotAllowed(sandbox, canonical) : portNotAllowed(rules, canonical);
+  }
   return { rule: named?.name ?? 'built-in: judged inside the connection', tunnel: false, credential: null };
 }
 

@@ -1,5 +1,6 @@
 // Which addresses the gateway may dial on behalf of a sandbox: public unicast, nothing else. It judges addresses, not
 // names, so a name that resolves inwards (or is rebound to do so) leads nowhere. // Guards: threats.md T9
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** Public by range, but answering only from inside a cloud: the Azure host agent. */
@@ -9,10 +10,13 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** null: may be dialled. Otherwise what kind of address it is. */
 export function whyNotDial(address: string): string | null {
+  const family = isIP(address);
+  // ipaddr.js would read 1.2.3 and 0177.1 as inet_aton does; no resolver answers in such words.
+  if (family === 0) return 'not an address';
   let parsed: ipaddr.IPv4 | ipaddr.IPv6;
   try {
     // Not `parse`: it takes ::172.18.0.5 for the IPv4 address.
-    parsed = address.includes(':') ? ipaddr.IPv6.parse(address) : ipaddr.IPv4.parse(address);
+    parsed = family === 6 ? ipaddr.IPv6.parse(address) : ipaddr.IPv4.parse(address);
   } catch {
     return 'not an address';
   }

@@ -22,6 +22,8 @@ export class H1Upstream implements Perishable {
   owner: ConnectionOwner | null = null;
   /** It has carried an earlier request: it may have been closed by the server meanwhile. */
   reused = false;
+  /** Set while it waits in a pool. */
+  onGone: ((connection: H1Upstream) => void) | null = null;
   readonly socket: Socket;
   readonly address: string;
   readonly key: string;
@@ -48,6 +50,7 @@ export class H1Upstream implements Perishable {
       const { owner } = this;
       this.owner = null;
       owner?.onUpstreamClosed(this.#error);
+      this.onGone?.(this);
     });
   }
 
@@ -76,6 +79,7 @@ export class UpstreamPool {
       }
       if (!connection.socket.destroyed && connection.socket.writable && connection.deadlineMs > this.#sweeper.nowMs) {
         connection.deadlineMs = Number.POSITIVE_INFINITY;
+        connection.onGone = null;
         return connection;
       }
       connection.socket.destroy();
@@ -93,8 +97,27 @@ export class UpstreamPool {
       this.#idle.set(connection.key, idle);
     }
     if (idle.length >= maxIdlePerKey) connection.socket.destroy();
-    else idle.push(connection);
+    else {
+      connection.onGone = this.#forget;
+      idle.push(connection);
+    }
   }
+
+  /** Connections that wait, over all sandboxes. */
+  get size(): number {
+    let count = 0;
+    for (const idle of this.#idle.values()) count += idle.length;
+    return count;
+  }
+
+  // A wildcard rule lets a sandbox think up hosts without end: what is closed must not stay listed under their names.
+  readonly #forget = (connection: H1Upstream): void => {
+    const idle = this.#idle.get(connection.key);
+    const at = idle?.indexOf(connection) ?? -1;
+    if (at < 0) return;
+    idle!.splice(at, 1);
+    if (idle!.length === 0) this.#idle.delete(connection.key);
+  };
 
   /** Closes idle connections: of one sandbox, or all of them (after a change of the upstream settings). */
   drop(sandboxId: string | null): void {

@@ -97,7 +97,7 @@ function unknownCaller(registry: SandboxRegistry, { caller, address }: Shown): R
 }
 
 const howToSend =
-  'Put the secret that `sallyport register` printed into the proxy URL, http://sandbox:SECRET@HOST:PORT, or send Proxy-Authorization: Bearer SECRET.';
+  'Put the secret that `sallyport register` printed into the proxy URL, http://ID:SECRET@HOST:PORT with the id of the sandbox, or send Proxy-Authorization: Bearer SECRET.';
 
 const hints: Record<ProofKind, string> = {
   ip: 'Call from the registered address, or register the sandbox again with the address it has now.',

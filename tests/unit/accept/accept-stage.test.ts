@@ -152,7 +152,7 @@ describe('methods, upgrades and tunnels', () => {
     for (const method of ['PROPFIND', 'M-SEARCH', 'QUERY']) expect(read({ method }).method).toBe(method);
   });
 
-  const upgrade = (...more: [string, string][]): Made['headers'] => [
+  const upgrade = (...more: [string, string][]): [string, string][] => [
     ['Host', 'api.example'],
     ['Connection', 'Upgrade'],
     ...more,

@@ -121,7 +121,7 @@ describe('CONNECT is answered so that the reason can be told inside', () => {
   });
 
   test('another port needs a rule that names it', () => {
-    expect(codeOf('CONNECT', 'https://other.example.com:22', 'connect')).toBe('target.port');
+    expect(codeOf('CONNECT', 'https://other.example.com:22', 'connect')).toBe('domain.not-allowed');
     expect(codeOf('CONNECT', 'https://api.example.com:8443', 'connect')).toBe('target.port');
     expect(ask('CONNECT', 'https://odd.example.com:8443', 'connect')).toMatchObject({
       rule: 'allow[3]',

@@ -10,7 +10,10 @@ class FakeSocket extends EventEmitter {
 
   destroy(): void {
     this.destroyed = true;
+    this.emit('close');
   }
+
+  resume(): void {}
 }
 
 let sweeper: Sweeper;
@@ -18,6 +21,7 @@ let pool: UpstreamPool;
 
 beforeEach(() => {
   sweeper = new Sweeper(60_000);
+  sweeper.nowMs = 1_000;
   pool = new UpstreamPool(sweeper);
 });
 
@@ -61,6 +65,15 @@ describe('a kept connection', () => {
     socket.emit('data', Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
     expect(socket.destroyed).toBe(true);
     expect(pool.take(mine)).toBeNull();
+  });
+
+  test('leaves nothing behind under its name when it is closed or expires', () => {
+    const waiting = Array.from({ length: 50 }, (_, i) => connection(`sbx_1 h1 https://h${i}.example:443`));
+    for (const { upstream } of waiting) pool.give(upstream, undefined);
+    expect(pool.size).toBe(50);
+    for (const { upstream } of waiting.slice(0, 25)) upstream.expire();
+    for (const { socket } of waiting.slice(25)) socket.destroy();
+    expect(pool.size).toBe(0);
   });
 
   test.each([

@@ -1,0 +1,31 @@
+// What is counted, in plain numbers: the shape that metrics.ts fills and prometheus.ts prints.
+
+export interface MetricsPorts {
+  readonly openConnections: () => number;
+  readonly registeredSandboxes: () => number;
+  readonly journal: {
+    readonly healthy: boolean;
+    readonly queued: number;
+    readonly fileCount: number;
+    readonly head: { readonly seq: number };
+  };
+  readonly maxSandboxes?: number;
+}
+
+/** Seconds: from an answer out of a warm pool to a long model stream. */
+export const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+export interface Counts {
+  readonly verdicts: ReadonlyMap<string, number>;
+  readonly codes: ReadonlyMap<string, number>;
+  readonly sandboxes: ReadonlyMap<string, number>;
+  /** Not cumulative; the last is everything above the last bound. */
+  readonly durations: readonly number[];
+  readonly durationSum: number;
+  readonly requests: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly connectsOk: number;
+  readonly connectsFailed: number;
+  readonly unrecorded: number;
+}
