@@ -94,6 +94,9 @@ const inward = [
   ['multicast', 'ff02::1'],
   ['documentation', '2001:db8::1'],
   ['discard', '100::1'],
+  ['not assigned', '4000::1'],
+  ['not assigned', 'e000::1'],
+  ['not assigned', '1::1'],
   ['no address', 'evil.example'],
 ] as const;
 

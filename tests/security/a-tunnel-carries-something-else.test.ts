@@ -121,7 +121,7 @@ describe('a CONNECT opens what the rules name, not any port of it', () => {
     ['pinned.example:22', 'target.port'],
     ['read.example:22', 'target.port'],
     ['read.example:25', 'target.port'],
-    ['elsewhere.example:22', 'target.port'],
+    ['elsewhere.example:22', 'domain.not-allowed'],
     ['read.example:8443', 'target.port'],
   ])('CONNECT %s', async (authority, code) => {
     const request = `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\nConnection: close\r\n\r\n`;

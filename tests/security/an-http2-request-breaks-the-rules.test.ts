@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AttackGround, openAttackGround } from '../support/attack-ground.ts';
 import { eventually } from '../support/eventually.ts';
-import { dataFrame, endStream, type FieldPairs, FramePeer, headersFrame, requestFields } from '../support/raw-http2.ts';
+import {
+  dataFrame,
+  endStream,
+  type FieldPairs,
+  type Frame,
+  FramePeer,
+  headersFrame,
+  requestFields,
+  rstStream,
+  startFrameUpstream,
+} from '../support/raw-http2.ts';
+import { startTestGateway } from '../support/test-gateway.ts';
 import { openTls } from '../support/tunnel-client.ts';
 
 let ground: AttackGround;
@@ -85,6 +96,11 @@ const heads: [string, FieldPairs][] = [
   ['two Hosts', [...good, ['host', 'api.example'], ['host', 'api.example']]],
 ];
 
+/** The end of a request in good order, or its reset. */
+function isLastOfStream({ type, flags, stream }: Frame): boolean {
+  return stream !== 0 && (type === rstStream || (type <= 1 && (flags & endStream) !== 0));
+}
+
 /** nghttp2 leaves such a field out and goes on: what matters is that nothing of it is written to the upstream. */
 const leftOut: [string, FieldPairs][] = [
   ['a name with a colon', [...good, ['a:b', 'y']]],
@@ -143,6 +159,34 @@ describe('an HTTP/2 request that breaks the rules reaches nobody', () => {
         '',
       ]);
     }
+  });
+
+  test('a field that may not come behind the body does not, to an HTTP/2 upstream either', async () => {
+    const far = await startFrameUpstream(ground.ca, ['far.example']);
+    const gateway = await startTestGateway({
+      allow: [{ host: 'far.example' }],
+      upstream: { resolve: { 'far.example': far.address }, ca: ground.ca.path },
+    });
+    await gateway.register();
+    let done = 0;
+    for (const [name, finished] of [
+      ['x-sum', true],
+      ['authorization', false],
+    ] as const) {
+      const options = { caPath: gateway.caPath, alpn: ['h2'] };
+      const peer = new FramePeer(await openTls(gateway, 'far.example:443', options), false);
+      const head = headersFrame(1, requestFields('far.example', 'POST', '/'), 0);
+      peer.send(head, dataFrame(1, 'x'), headersFrame(1, [[name, 'mine']], endStream));
+      const last = await eventually(
+        () => far.frames.find((one) => one.stream > done && isLastOfStream(one)),
+        'the stream ends',
+      );
+      expect(last.type === rstStream, name).toBe(!finished);
+      done = last.stream;
+      peer.socket.destroy();
+    }
+    await gateway.stop();
+    await far.close();
   });
 
   test('the same frames, in order, pass', async () => {

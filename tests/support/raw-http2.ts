@@ -7,11 +7,12 @@ import type { TestCa } from './test-ca.ts';
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const data = 0;
 const headers = 1;
-const rstStream = 3;
+export const rstStream = 3;
 const settings = 4;
 const goaway = 7;
+const initialWindowSize = 4;
 export const endStream = 1;
-export const endHeaders = 4;
+const endHeaders = 4;
 
 export interface Frame {
   readonly type: number;
@@ -72,8 +73,8 @@ export class FramePeer {
   onFrame: ((frame: Frame) => void) | null = null;
   #unread: Buffer = Buffer.alloc(0);
 
-  /** `server`: the other side begins with the preface. */
-  constructor(socket: Socket, server: boolean) {
+  /** `server`: the other side begins with the preface. `windowBytes`: how much it may send on a stream. */
+  constructor(socket: Socket, server: boolean, windowBytes = 65_535) {
     this.socket = socket;
     let skip = server ? preface.length : 0;
     socket.on('data', (chunk: Buffer) => {
@@ -88,7 +89,10 @@ export class FramePeer {
       this.closed = true;
     });
     if (!server) socket.write(preface);
-    socket.write(frame(settings, 0, 0, Buffer.alloc(0)));
+    const window = Buffer.alloc(6);
+    window.writeUInt16BE(initialWindowSize, 0);
+    window.writeUInt32BE(windowBytes, 2);
+    socket.write(frame(settings, 0, 0, window));
   }
 
   send(...parts: Buffer[]): void {
@@ -133,14 +137,18 @@ export interface FrameUpstream {
 }
 
 /** A far side that speaks HTTP/2 by hand: answers the head of every request as the test says. */
-export async function startFrameUpstream(ca: TestCa, names: readonly string[]): Promise<FrameUpstream> {
+export async function startFrameUpstream(
+  ca: TestCa,
+  names: readonly string[],
+  windowBytes?: number,
+): Promise<FrameUpstream> {
   const sockets = new Set<TLSSocket>();
   const frames: Frame[] = [];
   let answer: (stream: number, peer: FramePeer) => void = () => {};
   const server = createServer({ ...ca.issue(names), ALPNProtocols: ['h2'] }, (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    const peer = new FramePeer(socket, true);
+    const peer = new FramePeer(socket, true, windowBytes);
     peer.onFrame = (read) => {
       frames.push(read);
       if (read.type === headers) answer(read.stream, peer);
