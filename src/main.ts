@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=32
+#!/usr/bin/env -S node --min-semi-space-size=8 --max-semi-space-size=32
 // The `sallyport` command: hands the process's own streams and arguments to the command line and ends with its code.
 import { createContext } from './cli/cli-context.ts';
 import { runCommandLine } from './cli/program.ts';

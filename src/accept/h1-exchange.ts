@@ -6,13 +6,11 @@ import { HeaderList } from '../flow/header-list.ts';
 import { BodyReader } from '../http1/body-reader.ts';
 import type { RequestHead } from '../http1/request-head.ts';
 import { encodeMessage, renderHead } from '../http1/write-head.ts';
-import { TurnCork } from '../kit/turn-cork.ts';
+import { AnswerWriter } from './answer-writer.ts';
 import { bodyTooLarge, unreadable } from './request-faults.ts';
 
 const noBody: Framing = { kind: 'none' };
 const maxHeldBytes = 256 * 1024;
-/** Below this, copying head and body into one buffer is cheaper than two writes. */
-const joinBytes = 16 * 1024;
 
 /** The connection an exchange happens on. */
 export interface ExchangeHost {
@@ -50,7 +48,7 @@ export class H1Exchange implements Exchange {
   #heldBytes = 0;
   #to: BodyWriter | null = null;
   #raw = false;
-  #writer: SocketWriter | null = null;
+  #writer: AnswerWriter | null = null;
   #untilClose = false;
   #finished = false;
 
@@ -100,7 +98,7 @@ export class H1Exchange implements Exchange {
     const last = upgraded || !this.#keepAlive || this.#connection.closing || head.framing.kind === 'until-close';
     if (last && !upgraded) head.headers.append('Connection', 'close');
     const text = renderHead(`HTTP/1.1 ${head.status} ${head.reason}`, names, values);
-    this.#writer = new SocketWriter(this, text, last);
+    this.#writer = new AnswerWriter(this, text, last);
     return this.#writer;
   }
 
@@ -111,7 +109,7 @@ export class H1Exchange implements Exchange {
     const early = this.#connection.takeWaiting();
     if (early !== null) this.onBytes(early);
     this.#connection.resume();
-    return this.#writer ?? new SocketWriter(this, '', true);
+    return this.#writer ?? new AnswerWriter(this, '', true);
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
@@ -239,55 +237,6 @@ export class H1Exchange implements Exchange {
 /** `Content-Length: 0` is complete as it stands: no byte will come that could end it. */
 function isEmpty(framing: Framing): boolean {
   return framing.kind === 'none' || (framing.kind === 'length' && framing.bytes === 0);
-}
-
-/** Writes an answer to the client's socket, its head together with the first bytes of its body. */
-class SocketWriter implements BodyWriter {
-  onDrain: (() => void) | null = null;
-  readonly #exchange: H1Exchange;
-  readonly #last: boolean;
-  #head: string;
-  #cork: TurnCork | null = null;
-
-  constructor(exchange: H1Exchange, head: string, last: boolean) {
-    this.#exchange = exchange;
-    this.#head = head;
-    this.#last = last;
-  }
-
-  write(chunk: Buffer): boolean {
-    const { socket } = this.#exchange;
-    this.#exchange.bytesOut += chunk.length;
-    if (this.#head === '') return this.#body(chunk);
-    const head = this.#head;
-    this.#head = '';
-    if (chunk.length <= joinBytes) return socket.write(encodeMessage(head, chunk));
-    socket.cork();
-    socket.write(head, 'latin1');
-    const more = this.#body(chunk);
-    socket.uncork();
-    return more;
-  }
-
-  #body(chunk: Buffer): boolean {
-    this.#cork ??= new TurnCork(this.#exchange.socket);
-    return this.#cork.write(chunk);
-  }
-
-  flush(): void {
-    if (this.#head === '') return;
-    this.#exchange.socket.write(this.#head, 'latin1');
-    this.#head = '';
-  }
-
-  end(): void {
-    this.flush();
-    this.#exchange.finish(this.#last);
-  }
-
-  fail(): void {
-    this.#exchange.abort();
-  }
 }
 
 const reasons: Record<number, string> = {

@@ -2,7 +2,7 @@
 // sandbox sent as header values, query values or bodies never enters it; the operator's own causes do, masked.
 import type { Arrived, Forwarded, RawRequest } from '../flow/flow.ts';
 import type { Refusal } from '../flow/refusal.ts';
-import { type Step, thousandths } from '../flow/trail.ts';
+import type { Step } from '../flow/trail.ts';
 import { maskText } from '../kit/mask-text.ts';
 
 export type Verdict = 'allowed' | 'refused' | 'failed' | 'abandoned';
@@ -96,7 +96,7 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
     upstream: flow.upstreamAddress ?? null,
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
-    ms: thousandths(performance.now() - flow.trail.startedMs),
+    ms: Math.round((performance.now() - flow.trail.startedMs) * 100) / 100,
     trail: flow.trail.steps,
   };
 }

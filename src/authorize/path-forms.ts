@@ -23,5 +23,7 @@ export function readingsOf({ path, rawPath }: CanonicalRequest): readonly string
   const last = path.length - 1;
   if (last > 0 && path.charCodeAt(last) === 0x2f) readings.push(path.slice(0, -1));
   if (rawPath !== path && rawPath.length > 1 && rawPath.endsWith('/')) readings.push(rawPath.slice(0, -1));
+  // Some servers take what follows a semicolon for parameters of the segment and drop it.
+  if (path.includes(';')) readings.push(path.replaceAll(/;[^/]*/g, ''));
   return readings;
 }

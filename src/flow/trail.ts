@@ -1,8 +1,8 @@
 // What happened to a flow, stage by stage: the decision trace is the audit record, and it survives failure. Kept in the
 // form in which it is written down, because every request makes one.
 
-/** Stage, milliseconds it took, and `ok` or the code of the refusal that ended it. */
-export type Step = readonly [stage: string, ms: number, outcome: string];
+/** Stage, microseconds it took, and `ok` or the code of the refusal that ended it. */
+export type Step = readonly [stage: string, microseconds: number, outcome: string];
 
 export class Trail {
   readonly steps: Step[] = [];
@@ -19,7 +19,7 @@ export class Trail {
   /** A stage is over: it began where the one before it ended. */
   mark(stage: string, outcome: string): void {
     const nowMs = performance.now();
-    this.steps.push([stage, thousandths(nowMs - this.#markedMs), outcome]);
+    this.steps.push([stage, Math.round((nowMs - this.#markedMs) * 1000), outcome]);
     this.#markedMs = nowMs;
   }
 
@@ -29,9 +29,4 @@ export class Trail {
     this.release = null;
     release?.();
   }
-}
-
-/** Rounded to what is worth keeping: stages take microseconds. */
-export function thousandths(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
 }

@@ -15,7 +15,7 @@ export function endToEnd({ names, keys, values }: Fields): HeaderList {
   let kept = 0;
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i]!;
-    if (isHopByHop(key) || (named !== null && named.has(key))) continue;
+    if (isHopByHop(key) || named?.has(key)) continue;
     names[kept] = names[i]!;
     keys[kept] = key;
     values[kept] = values[i]!;

@@ -7,9 +7,10 @@ import type { Stage } from '../flow/stage.ts';
 import type { Sweeper } from '../kit/sweeper.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
 import { Dialler, type DialSettings, type Origin } from './dial.ts';
-import { type RelaySettings, relayH1, StaleConnection } from './h1-relay.ts';
+import { relayH1 } from './h1-relay.ts';
 import { relayH2 } from './h2-relay.ts';
 import { H2Sessions, type H2Upstream } from './h2-sessions.ts';
+import { type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { relayTunnel } from './tunnel-relay.ts';
 import { H1Upstream, UpstreamPool } from './upstream-pool.ts';
 

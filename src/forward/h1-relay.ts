@@ -8,28 +8,14 @@ import { HeaderList } from '../flow/header-list.ts';
 import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import { BodyReader } from '../http1/body-reader.ts';
+import { MessageWriter } from '../http1/message-writer.ts';
 import { type ParsedResponseHead, parseResponseHead } from '../http1/response-head.ts';
-import { encodeChunk, encodeMessage, lastChunk, renderHead } from '../http1/write-head.ts';
-import type { Sweeper } from '../kit/sweeper.ts';
-import { TurnCork } from '../kit/turn-cork.ts';
+import { encodeChunk, lastChunk } from '../http1/write-head.ts';
 import { endToEnd } from './end-to-end.ts';
+import { maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
+import { requestHead } from './request-head.ts';
 import type { ConnectionOwner, H1Upstream, UpstreamPool } from './upstream-pool.ts';
 
-export interface RelaySettings {
-  readonly sweeper: Sweeper;
-  readonly headBytes: number;
-  readonly headersTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-}
-
-/** A kept-alive connection turned out to be closed before it answered anything: the request may be tried once more. */
-export class StaleConnection extends Error {
-  override readonly name = 'StaleConnection';
-}
-
-const joinBytes = 16 * 1024;
-/** One or two are usual; without end they would be written to a client that need not be reading. */
-export const maxInterimAnswers = 16;
 const lineFeed = 0x0a;
 
 export function relayH1(
@@ -52,8 +38,8 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   readonly #resolve: (flow: Forwarded) => void;
   readonly #reject: (error: Error) => void;
   readonly #rechunk: boolean;
-  #unsentHead = '';
-  #cork: TurnCork | null = null;
+  #message: MessageWriter | null = null;
+  #keepAlive: string | undefined;
   #requestSent = false;
   #heldHead: Buffer | null = null;
   #triedBytes = 0;
@@ -92,7 +78,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       this.#upstream.socket.write(head, 'latin1');
       return;
     }
-    this.#unsentHead = head;
+    this.#message = new MessageWriter(this.#upstream.socket, head);
     exchange.sendBody(this);
     this.flush();
   }
@@ -102,35 +88,18 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   write(chunk: Buffer): boolean {
     if (this.#settled) return true;
     this.#touch();
+    const message = this.#message!;
+    if (this.#raw || !this.#rechunk) return message.write(chunk);
     const { socket } = this.#upstream;
-    if (this.#raw || !this.#rechunk) {
-      const head = this.#unsentHead;
-      if (head === '') return this.#body(chunk);
-      this.#unsentHead = '';
-      if (chunk.length <= joinBytes) return socket.write(encodeMessage(head, chunk));
-      socket.cork();
-      socket.write(head, 'latin1');
-      const more = this.#body(chunk);
-      socket.uncork();
-      return more;
-    }
-    socket.cork();
-    this.flush();
     let more = true;
-    for (const part of encodeChunk(chunk)) more = socket.write(part);
+    socket.cork();
+    for (const part of encodeChunk(chunk)) more = message.write(part);
     socket.uncork();
     return more;
   }
 
-  #body(chunk: Buffer): boolean {
-    this.#cork ??= new TurnCork(this.#upstream.socket);
-    return this.#cork.write(chunk);
-  }
-
   flush(): void {
-    if (this.#unsentHead === '' || this.#settled) return;
-    this.#upstream.socket.write(this.#unsentHead, 'latin1');
-    this.#unsentHead = '';
+    if (!this.#settled) this.#message?.flush();
   }
 
   end(trailers: HeaderList | null): void {
@@ -213,6 +182,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     if (head.status > 599)
       throw new Refusal('upstream.protocol', `${this.#flow.canonical.host} answered with status ${head.status}`);
     this.#response = head;
+    this.#keepAlive = keepAliveOf(head);
     this.#upstream.deadlineMs = this.#settings.sweeper.nowMs + this.#settings.idleTimeoutMs;
     this.#reader = new BodyReader(head.framing);
     const writer = this.#flow.exchange.respond({
@@ -253,7 +223,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     upstream.owner = null;
     if (clean && response.keepAlive && this.#requestSent && !upstream.socket.destroyed) {
       upstream.socket.resume();
-      this.#pool.give(upstream, keepAliveOf(response));
+      this.#pool.give(upstream, this.#keepAlive);
     } else upstream.socket.destroy();
     this.#writer!.end(trailers === null ? null : new HeaderList(trailers.names, trailers.keys, trailers.values));
     this.#resolve(learn(this.#flow, { status: response.status, upstreamAddress: upstream.address }));
@@ -268,6 +238,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     const { exchange } = this.#flow;
     exchange.respond({ status: 101, reason: head.reason, headers, framing: head.framing }).flush();
     this.#raw = true;
+    this.#message = new MessageWriter(this.#upstream.socket, '');
     this.#writer = exchange.goRaw(this);
     this.#writer.onDrain = () => this.#upstream.socket.resume();
     if (at < bytes.length) this.#writer.write(bytes.subarray(at));
@@ -336,32 +307,6 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   #touch(): void {
     const { idleTimeoutMs, headersTimeoutMs, sweeper } = this.#settings;
     this.#upstream.deadlineMs = sweeper.nowMs + (this.#response === null ? headersTimeoutMs : idleTimeoutMs);
-  }
-}
-
-function requestHead({ canonical, outgoing, exchange }: Injected): string {
-  const { names, keys, values } = outgoing.headers;
-  if (exchange.form === 'payload') joinCookies(names, keys, values);
-  const own = [`Host: ${authorityOf(canonical.host, canonical.port, canonical.scheme)}`];
-  if (exchange.requestFraming.kind === 'chunked') own.push('Transfer-Encoding: chunked');
-  if (canonical.kind === 'websocket') own.push('Connection: Upgrade', 'Upgrade: websocket');
-  return renderHead(`${canonical.method} ${outgoing.target} HTTP/1.1`, names, values, own);
-}
-
-export function authorityOf(host: string, port: number, scheme: 'https' | 'http'): string {
-  return port === (scheme === 'https' ? 443 : 80) ? host : `${host}:${port}`;
-}
-
-/** RFC 9113 8.2.3: HTTP/2 may split Cookie; HTTP/1.1 must have one. */
-function joinCookies(names: string[], keys: string[], values: string[]): void {
-  const first = keys.indexOf('cookie');
-  for (let i = first + 1; first >= 0 && i < keys.length; ) {
-    if (keys[i] !== 'cookie') {
-      i++;
-      continue;
-    }
-    values[first] += `; ${values[i]}`;
-    for (const list of [names, keys, values]) list.splice(i, 1);
   }
 }
 

@@ -10,8 +10,9 @@ import { Refusal } from '../flow/refusal.ts';
 import { fieldsOfHttp2, toHttp2 } from '../kit/http2-fields.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import { endToEnd } from './end-to-end.ts';
-import { authorityOf, maxInterimAnswers, type RelaySettings, StaleConnection } from './h1-relay.ts';
 import type { H2Upstream } from './h2-sessions.ts';
+import { maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
+import { authorityOf } from './request-head.ts';
 
 const endStreamFlag = 0x1;
 

@@ -5,7 +5,7 @@ import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import type { Dialler } from './dial.ts';
-import type { RelaySettings } from './h1-relay.ts';
+import type { RelaySettings } from './relay-settings.ts';
 
 export async function relayTunnel(dialler: Dialler, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
   const { exchange, canonical } = flow;

@@ -1,5 +1,5 @@
 // The far side said no in the protocol: an `ERR` line, or text on band 3. A GitWireError, because whoever asked has no
-// answer to go on and must refuse; the words are kept apart, because they are the far side's and not ours to vouch for.
+// answer to go on and must refuse. Its words are the far side's, so they are made printable before they stand anywhere.
 import { GitWireError } from './git-wire-error.ts';
 import { printableText } from './printable-text.ts';
 

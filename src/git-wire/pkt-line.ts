@@ -37,7 +37,7 @@ export function encodePkt(content: string | Buffer): Buffer {
  */
 export class PktReader {
   readonly #dialect: PktDialect;
-  #chunk = none;
+  #chunk: Buffer = none;
   #at = 0;
   /** Digits of a length that was cut. */
   #length = '';
@@ -112,7 +112,8 @@ export class PktReader {
   #special(length: number): Pkt {
     if (length === 3) throw this.#fail('a pkt-line of length 3, which means nothing');
     // git itself takes any of these for the end of a section, and what follows for the pack.
-    if (length > 0 && this.#dialect === 'v0') throw this.#fail(`a pkt-line of length ${length} outside protocol version 2`);
+    if (length > 0 && this.#dialect === 'v0')
+      throw this.#fail(`a pkt-line of length ${length} outside protocol version 2`);
     this.#length = '';
     if (length === 0) return flush;
     return length === 1 ? delim : responseEnd;

@@ -2,7 +2,7 @@
 // what stands around it. Works on names that a client chose, so nothing in them can be trusted to be plain.
 
 // C0, DEL, C1, line and paragraph separators, and the marks that change the direction of writing.
-// biome rejects control characters in a literal, so the class is written as a list of ranges.
+// Ranges in numbers, because the characters themselves could not be seen in a literal.
 const hidden = new RegExp(
   `[${[
     [0x00, 0x1f],

@@ -2,7 +2,7 @@
 // strictly, because the gateway judges what it reads here while the server acts on the same bytes: whatever git might
 // read in another way is refused. Never reads into the pack; its first bytes are handed on.
 import { GitWireError } from './git-wire-error.ts';
-import { type Pkt, PktReader } from './pkt-line.ts';
+import { PktReader } from './pkt-line.ts';
 import { noCapabilities, type PushCapabilities, readCapabilities } from './push-capabilities.ts';
 import { PushCertificate } from './push-certificate.ts';
 import { CommandList, isDeletion, type PushCommand } from './push-command.ts';
@@ -30,6 +30,7 @@ export interface ReceivePackRequest {
 const MAX_SECTION_BYTES = 4 * 1024 * 1024;
 const MAX_PUSH_OPTIONS = 1000;
 const LF = 0x0a;
+const BYTES_WITHOUT_PACK = 'bytes after the commands of a push that carries no pack';
 
 export class ReceivePackRequestReader {
   readonly #lines = new PktReader('v0');
@@ -41,11 +42,23 @@ export class ReceivePackRequestReader {
   #part: 'commands' | 'push-options' | 'complete' = 'commands';
   #fedBytes = 0;
   #sectionBytes = 0;
+  #refused = false;
   #result: ReceivePackRequest | null = null;
 
-  /** True when the command section is complete; from then on the body is the caller's. */
+  /**
+   * True when the command section is complete. Then, if a pack follows, the rest of the body is the caller's; if none
+   * does, whatever else comes is to be fed here, where a single byte of it is refused. Once refused, always refused.
+   */
   feed(chunk: Buffer): boolean {
-    if (this.#result !== null) throw new Error('the command section is complete; what follows is the pack');
+    if (this.#result !== null) return this.#refuseMore(this.#result, chunk);
+    if (this.#refused) throw new GitWireError('malformed', 'a push that was already refused goes on');
+    this.#refused = true;
+    const complete = this.#read(chunk);
+    this.#refused = false;
+    return complete;
+  }
+
+  #read(chunk: Buffer): boolean {
     this.#lines.add(chunk);
     this.#fedBytes += chunk.length;
     while (this.#part !== 'complete') {
@@ -54,7 +67,7 @@ export class ReceivePackRequestReader {
       this.#sectionBytes += line.kind === 'data' ? line.payload.length + 4 : 4;
       this.#limit(this.#sectionBytes);
       if (line.kind === 'data') this.#take(line.payload);
-      else this.#endPart(line);
+      else this.#endPart();
     }
     if (this.#part === 'complete') this.#result = this.#conclude();
     else this.#limit(this.#fedBytes);
@@ -64,6 +77,12 @@ export class ReceivePackRequestReader {
   get result(): ReceivePackRequest {
     if (this.#result === null) throw new GitWireError('malformed', 'the push ends before its commands are complete');
     return this.#result;
+  }
+
+  #refuseMore({ packFollows }: ReceivePackRequest, chunk: Buffer): true {
+    if (packFollows) throw new Error('the command section is complete; what follows is the pack');
+    if (chunk.length > 0) throw new GitWireError('malformed', BYTES_WITHOUT_PACK);
+    return true;
   }
 
   #limit(bytes: number): void {
@@ -86,7 +105,9 @@ export class ReceivePackRequestReader {
       if (this.#commands.commands.length > 0) {
         throw new GitWireError('malformed', 'a capability list after the first command of the push');
       }
-      this.#capabilities = readCapabilities(decodeText(withoutNewline(payload.subarray(nul + 1)), 'the capability list'));
+      this.#capabilities = readCapabilities(
+        decodeText(withoutNewline(payload.subarray(nul + 1)), 'the capability list'),
+      );
     }
     const line = nul >= 0 ? payload.subarray(0, nul) : withoutNewline(payload);
     const text = line.subarray(0, 9).toString('latin1');
@@ -120,7 +141,7 @@ export class ReceivePackRequestReader {
   }
 
   /** Only a flush gets here: the reader refuses the other special lines outside version 2. */
-  #endPart(_flush: Pkt): void {
+  #endPart(): void {
     if (this.#certificate !== null && !this.#certificate.complete) {
       throw new GitWireError('malformed', 'the push certificate is cut short');
     }
@@ -138,7 +159,7 @@ export class ReceivePackRequestReader {
     const packFollows = commands.some((command) => !isDeletion(command));
     const rest = this.#lines.rest();
     if (!packFollows && rest.length > 0) {
-      throw new GitWireError('malformed', 'bytes after the commands of a push that carries no pack');
+      throw new GitWireError('malformed', BYTES_WITHOUT_PACK);
     }
     const { all, unknown, agent } = this.#capabilities ?? noCapabilities;
     return {

@@ -96,6 +96,8 @@ describe('a blocked operation is not reached by spelling', () => {
     ['DELETE', '/repos/o/r%3fx'],
     ['PUT', '/repos/o/r/pulls/1/merge'],
     ['PUT', '/repos/o/r/pulls/1/merge/'],
+    ['PUT', '/repos/o/r/pulls/1/merge;x'],
+    ['PUT', '/repos/o/r;a=b/pulls/1/merge'],
     ['PUT', '/repos/o/r/pulls/%31/%6derge'],
     ['PUT', '/repos/o/r/pulls/1%2Fmerge'],
   ])('%s %s', async (method, path) => {

@@ -1,0 +1,94 @@
+// The questions the gateway itself asks an upstream in protocol version 2: give me these objects (or only the commits
+// between two points), and which refs are there. Built from ids and names that are checked again here, because a line
+// feed in one of them would be another line of the request.
+import { GitRemoteError } from './git-remote-error.ts';
+import { GitWireError } from './git-wire-error.ts';
+import { delimPkt, encodePkt, flushPkt, PktReader } from './pkt-line.ts';
+import { decodeText, isObjectId, isRefName } from './ref-name.ts';
+
+export interface FetchQuestion {
+  readonly wants: readonly string[];
+  /** Commits whose history is not to be sent. */
+  readonly haves?: readonly string[];
+  /** `tree:0`: commits alone. `blob:none`: commits and trees. Without it, everything. */
+  readonly filter?: 'tree:0' | 'blob:none';
+}
+
+export interface RemoteRef {
+  readonly name: string;
+  readonly id: string;
+  /** What a tag leads to, when it was asked for. */
+  readonly peeled: string | null;
+  readonly symrefTarget: string | null;
+}
+
+const AGENT = 'agent=sallyport';
+
+/** Sent in one go with `done`, so that the answer is the pack, with no negotiation. */
+export function renderFetchRequest({ wants, haves = [], filter }: FetchQuestion): Buffer {
+  if (wants.length === 0) throw new GitWireError('malformed', 'a fetch that wants nothing');
+  return Buffer.concat([
+    ...command('fetch'),
+    // Deltas against bases in the same pack by offset are smaller; bases outside it (thin-pack) are not asked for.
+    ...['ofs-delta', 'no-progress'].map((word) => encodePkt(`${word}\n`)),
+    ...(filter === undefined ? [] : [encodePkt(`filter ${filter}\n`)]),
+    ...wants.map((id) => encodePkt(`want ${checked(id)}\n`)),
+    ...haves.map((id) => encodePkt(`have ${checked(id)}\n`)),
+    encodePkt('done\n'),
+    flushPkt,
+  ]);
+}
+
+/** Refs that begin with one of `prefixes` (all, without any); tags with what they lead to. */
+export function renderLsRefsRequest(prefixes: readonly string[]): Buffer {
+  for (const prefix of prefixes) {
+    if (!isRefName(`${prefix}x`)) throw new GitWireError('malformed', 'a prefix that cannot begin the name of a ref');
+  }
+  return Buffer.concat([
+    ...command('ls-refs'),
+    encodePkt('peel\n'),
+    encodePkt('symrefs\n'),
+    ...prefixes.map((prefix) => encodePkt(`ref-prefix ${prefix}\n`)),
+    flushPkt,
+  ]);
+}
+
+/** A whole answer to ls-refs. */
+export function parseLsRefs(bytes: Buffer): RemoteRef[] {
+  const lines = new PktReader('v2');
+  const refs: RemoteRef[] = [];
+  const pkts = lines.feed(bytes);
+  const end = pkts.pop();
+  if (end?.kind !== 'flush' || lines.rest().length > 0) {
+    throw new GitWireError('malformed', 'the list of refs is cut short');
+  }
+  for (const pkt of pkts) {
+    if (pkt.kind !== 'data') throw new GitWireError('malformed', 'the list of refs has another section in it');
+    if (pkt.payload.subarray(0, 4).toString('latin1') === 'ERR ') throw new GitRemoteError(pkt.payload.subarray(4));
+    refs.push(readRef(decodeText(pkt.payload, 'a line of the list of refs').replace(/\n$/, '')));
+  }
+  return refs;
+}
+
+function readRef(text: string): RemoteRef {
+  const [id, name, ...attributes] = text.split(' ');
+  if (id === undefined || !isObjectId(id) || name === undefined || name === '') {
+    throw new GitWireError('malformed', 'the list of refs has a line that is not "id ref"');
+  }
+  const attribute = (key: string): string | null =>
+    attributes.find((word) => word.startsWith(key))?.slice(key.length) ?? null;
+  const peeled = attribute('peeled:');
+  if (peeled !== null && !isObjectId(peeled)) {
+    throw new GitWireError('malformed', 'the list of refs has a tag peeled to something that is no object id');
+  }
+  return { name, id, peeled, symrefTarget: attribute('symref-target:') };
+}
+
+function command(name: 'fetch' | 'ls-refs'): Buffer[] {
+  return [encodePkt(`command=${name}\n`), encodePkt(`${AGENT}\n`), encodePkt('object-format=sha1\n'), delimPkt];
+}
+
+function checked(id: string): string {
+  if (!isObjectId(id)) throw new GitWireError('malformed', 'a question about something that is no object id');
+  return id;
+}

@@ -1,0 +1,70 @@
+// The entries of one directory as a tree object holds them: mode, name, id. Names that could be read in two ways
+// (repeated, empty, with a slash, `.` or `..`) are refused: on them our view of a path and the server's could differ.
+import { GitWireError } from './git-wire-error.ts';
+import { ID_BYTES } from './object-id.ts';
+
+export interface TreeEntry {
+  readonly mode: number;
+  /** The bytes of the name, one character each: what tells two entries apart. */
+  readonly rawName: string;
+  readonly oid: string;
+}
+
+/** By raw name. */
+export type TreeEntries = ReadonlyMap<string, TreeEntry>;
+
+const SPACE = 0x20;
+const ZERO = 0x30;
+const SEVEN = 0x37;
+const MAX_MODE_DIGITS = 6;
+
+const KIND_MASK = 0o170000;
+const DIRECTORY = 0o040000;
+const SYMLINK = 0o120000;
+const GITLINK = 0o160000;
+
+export function parseTree(content: Buffer): TreeEntries {
+  const entries = new Map<string, TreeEntry>();
+  let at = 0;
+  while (at < content.length) {
+    const space = content.indexOf(SPACE, at);
+    if (space === -1) throw malformed('an entry without a mode');
+    const mode = readMode(content, at, space);
+    const nul = content.indexOf(0, space);
+    if (nul === -1 || nul + 1 + ID_BYTES > content.length) throw malformed('an entry that is cut short');
+    const rawName = content.toString('latin1', space + 1, nul);
+    if (rawName === '' || rawName === '.' || rawName === '..' || rawName.includes('/')) {
+      throw malformed('a name that is empty, ".", ".." or has a slash in it');
+    }
+    if (entries.has(rawName)) throw malformed('two entries of one name');
+    at = nul + 1 + ID_BYTES;
+    entries.set(rawName, { mode, rawName, oid: content.toString('hex', nul + 1, at) });
+  }
+  return entries;
+}
+
+/** As git decides it: by the kind bits alone, so that 040755 is a directory for us where it is one for git. */
+export function isDirectory(entry: TreeEntry): boolean {
+  return (entry.mode & KIND_MASK) === DIRECTORY;
+}
+
+/** A symbolic link or a submodule: what is below its path is somewhere else. */
+export function leadsElsewhere(entry: TreeEntry): boolean {
+  const kind = entry.mode & KIND_MASK;
+  return kind === SYMLINK || kind === GITLINK;
+}
+
+function readMode(content: Buffer, from: number, to: number): number {
+  if (to === from || to - from > MAX_MODE_DIGITS) throw malformed('a mode that is not octal digits');
+  let mode = 0;
+  for (let at = from; at < to; at++) {
+    const digit = content[at] as number;
+    if (digit < ZERO || digit > SEVEN) throw malformed('a mode that is not octal digits');
+    mode = mode * 8 + (digit - ZERO);
+  }
+  return mode;
+}
+
+function malformed(what: string): GitWireError {
+  return new GitWireError('malformed', `a tree with ${what}`);
+}

@@ -1,0 +1,60 @@
+// Puts a message on a socket in as few writes as it takes. A head waits for the first bytes of its body; large pieces
+// that arrive in one turn of the event loop leave together (a read of 64 KiB comes as four TLS records, and four writes
+// cost nearly four times what one does). Small pieces, events of a stream, are never held.
+import { encodeMessage } from './write-head.ts';
+
+/** What is needed of a socket. */
+export interface Sink {
+  write(chunk: Buffer): boolean;
+  write(text: string, encoding: 'latin1'): boolean;
+  cork(): void;
+  uncork(): void;
+}
+
+/** Below this, copying head and body into one buffer is cheaper than two writes. */
+const joinBytes = 16 * 1024;
+const largeBytes = 8 * 1024;
+
+export class MessageWriter {
+  readonly #sink: Sink;
+  #head: string;
+  #corked = false;
+
+  /** `head` may be empty: then it is written body alone. */
+  constructor(sink: Sink, head: string) {
+    this.#sink = sink;
+    this.#head = head;
+  }
+
+  /** Bytes as they are to stand on the wire. False: stop until the sink has drained. */
+  write(chunk: Buffer): boolean {
+    const head = this.#head;
+    if (head !== '') {
+      this.#head = '';
+      if (chunk.length <= joinBytes) return this.#sink.write(encodeMessage(head, chunk));
+      this.#corkForThisTurn();
+      this.#sink.write(head, 'latin1');
+    } else if (chunk.length >= largeBytes) this.#corkForThisTurn();
+    return this.#sink.write(chunk);
+  }
+
+  /** Sends a head whose body is not here yet. */
+  flush(): void {
+    if (this.#head === '') return;
+    const head = this.#head;
+    this.#head = '';
+    this.#sink.write(head, 'latin1');
+  }
+
+  #corkForThisTurn(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#sink.cork();
+    setImmediate(this.#uncork);
+  }
+
+  readonly #uncork = (): void => {
+    this.#corked = false;
+    this.#sink.uncork();
+  };
+}
