@@ -64,7 +64,8 @@ function readOptions() {
 async function compareFresh(test) {
   for (const contender of chosen.filter((one) => takesPart(one, test))) {
     restart(contender);
-    await sleep(1000);
+    // Idle is what stays when the work of starting is over; runtimes give its memory back after some seconds.
+    await sleep(test === 'hold' ? 12_000 : 1000);
     await record(contender, test, 0);
     stop(contender);
   }

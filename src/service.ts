@@ -37,7 +37,7 @@ const drainMs = 10_000;
 
 export async function startGateway(options: StartOptions): Promise<Gateway> {
   const places = placesIn(options.home);
-  const log = createLog();
+  const log = options.log ?? createLog();
   const machine = thisMachine();
   const configFile = findConfigFile({ flag: options.config, env: machine.env, cwd: process.cwd(), home: machine.home });
   const live = await LivePolicy.open(configFile, machine);

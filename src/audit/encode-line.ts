@@ -4,52 +4,95 @@ import type { NoteBody, RecordBody } from './record.ts';
 
 /** Filled and joined for every record: pieces added to a string one by one would each be an object to collect. */
 const pieces: (string | number)[] = [];
+let count = 0;
 
 export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBody): string {
   if ('note' in body) return JSON.stringify({ seq, prev, ...body });
-  pieces.length = 0;
-  pieces.push('{"seq":', seq, ',"prev":"', prev, '","time":"', body.time, '","id":"', body.id, '","sandbox":');
+  count = 0;
+  add('{"seq":');
+  add(seq);
+  add(',"prev":"');
+  add(prev);
+  add('","time":"');
+  add(body.time);
+  add('","id":"');
+  add(body.id);
+  add('","sandbox":');
   addText(body.sandbox);
-  pieces.push(',"door":');
+  add(',"door":');
   addText(body.door);
-  pieces.push(',"proof":', JSON.stringify(body.proof), ',"method":');
+  add(',"proof":');
+  add(JSON.stringify(body.proof));
+  add(',"method":');
   addText(body.method);
-  pieces.push(',"scheme":"', body.scheme, '","host":');
+  add(',"scheme":"');
+  add(body.scheme);
+  add('","host":');
   addText(body.host);
-  pieces.push(',"port":', body.port, ',"path":');
+  add(',"port":');
+  add(body.port);
+  add(',"path":');
   addText(body.path);
-  pieces.push(',"query":');
+  add(',"query":');
   addText(body.query);
-  pieces.push(',"kind":"', body.kind, '","protocol":"', body.protocol, '","verdict":"', body.verdict, '","status":');
-  pieces.push(body.status, ',"code":');
+  add(',"kind":"');
+  add(body.kind);
+  add('","protocol":"');
+  add(body.protocol);
+  add('","verdict":"');
+  add(body.verdict);
+  add('","status":');
+  add(body.status);
+  add(',"code":');
   addText(body.code);
-  pieces.push(',"rule":');
+  add(',"rule":');
   addText(body.rule);
-  pieces.push(',"reason":');
+  add(',"reason":');
   addText(body.reason);
-  pieces.push(',"credential":');
+  add(',"credential":');
   addText(body.credential);
-  pieces.push(',"upstream":');
+  add(',"upstream":');
   addText(body.upstream);
-  pieces.push(',"bytes_in":', body.bytes_in, ',"bytes_out":', body.bytes_out, ',"ms":', body.ms, ',"trail":[');
+  add(',"bytes_in":');
+  add(body.bytes_in);
+  add(',"bytes_out":');
+  add(body.bytes_out);
+  add(',"ms":');
+  add(body.ms);
+  add(',"trail":[');
   addTrail(body.trail);
-  pieces.push(']}');
+  add(']}');
+  // Not emptied first: an array that is emptied gives its store away and grows anew.
+  pieces.length = count;
   return pieces.join('');
+}
+
+function add(piece: string | number): void {
+  pieces[count++] = piece;
 }
 
 const plain = /^[ !#-[\]-~]*$/;
 
 /** Most texts are plain: then quotes are all they need. */
 function addText(value: string | null): void {
-  if (value === null) pieces.push('null');
-  else if (plain.test(value)) pieces.push('"', value, '"');
-  else pieces.push(JSON.stringify(value));
+  if (value === null) add('null');
+  else if (plain.test(value)) {
+    add('"');
+    add(value);
+    add('"');
+  } else add(JSON.stringify(value));
 }
 
 /** Stages and outcomes are names of our own. */
 function addTrail(steps: RecordBody['trail']): void {
   for (let i = 0; i < steps.length; i++) {
     const [stage, microseconds, outcome] = steps[i]!;
-    pieces.push(i === 0 ? '["' : ',["', stage, '",', microseconds, ',"', outcome, '"]');
+    add(i === 0 ? '["' : ',["');
+    add(stage);
+    add('",');
+    add(microseconds);
+    add(',"');
+    add(outcome);
+    add('"]');
   }
 }

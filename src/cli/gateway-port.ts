@@ -1,6 +1,7 @@
 // What `sallyport up` knows of the service: how to start one, what it then says of itself, how to reload and stop it.
 // Types only, so that the command can be tested without a gateway.
 import type { LiveControl } from '../admin/admin-ports.ts';
+import type { Log } from '../kit/log.ts';
 
 export interface StartSummary {
   readonly doors: readonly string[];
@@ -26,6 +27,8 @@ export interface StartOptions {
   /** `--config`; absent: looked for as the contract says. */
   readonly config?: string | undefined;
   readonly home: string;
+  /** Default: standard error. */
+  readonly log?: Log;
 }
 
 export type StartGateway = (options: StartOptions) => Promise<Gateway>;

@@ -3,10 +3,7 @@
 import { GitWireError } from './git-wire-error.ts';
 import { ID_BYTES, type ObjectType } from './object-id.ts';
 
-export const COMMIT = 1;
-export const TREE = 2;
 export const BLOB = 3;
-export const TAG = 4;
 export const OFFSET_DELTA = 6;
 export const REF_DELTA = 7;
 

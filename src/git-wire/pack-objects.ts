@@ -69,7 +69,10 @@ export class PackObjects {
     this.#nextDelta = new Int32Array(entries.count).fill(-1);
   }
 
-  /** Bases of deltas that are not in the pack (or only in a circle). No verdict while there are any. */
+  /**
+   * Bases of deltas that the pack does not hold, or holds only as a delta on another of these (or in a circle). Supply
+   * those the server has and resolve again, as long as the list gets shorter. No verdict while it is not empty.
+   */
   get missingBases(): readonly string[] {
     return [...this.#waiting.keys()];
   }

@@ -44,7 +44,6 @@ export class PktReader {
   /** A line that was cut: as long as it will be, and how much of it is there. */
   #line: Buffer | null = null;
   #filled = 0;
-  #broken: GitWireError | null = null;
 
   /** The special lengths 0001 and 0002 exist only in protocol version 2. */
   constructor(dialect: PktDialect = 'v0') {
@@ -63,15 +62,14 @@ export class PktReader {
     this.#at = 0;
   }
 
-  /** Null: more bytes are needed. */
+  /** Null: more bytes are needed. A length that is refused is not consumed, so the reader goes no further. */
   next(): Pkt | null {
-    if (this.#broken !== null) throw this.#broken;
     if (this.#line !== null) return this.#fill(this.#line);
     while (this.#length.length < 4 && this.#at < this.#chunk.length) this.#length += this.#digit();
     if (this.#length.length < 4) return null;
     const length = Number.parseInt(this.#length, 16);
     if (length < 4) return this.#special(length);
-    if (length > MAX_PKT_BYTES) throw this.#fail(`a pkt-line longer than ${MAX_PKT_BYTES} bytes`);
+    if (length > MAX_PKT_BYTES) throw malformed(`a pkt-line longer than ${MAX_PKT_BYTES} bytes`);
     const end = this.#at + length - 4;
     if (end <= this.#chunk.length) {
       const payload = this.#chunk.subarray(this.#at, end);
@@ -104,23 +102,22 @@ export class PktReader {
   #digit(): string {
     const byte = this.#chunk[this.#at]!;
     const isHex = (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
-    if (!isHex) throw this.#fail('a pkt-line whose length is not four hexadecimal digits');
+    if (!isHex) throw malformed('a pkt-line whose length is not four hexadecimal digits');
     this.#at++;
     return String.fromCharCode(byte);
   }
 
   #special(length: number): Pkt {
-    if (length === 3) throw this.#fail('a pkt-line of length 3, which means nothing');
+    if (length === 3) throw malformed('a pkt-line of length 3, which means nothing');
     // git itself takes any of these for the end of a section, and what follows for the pack.
     if (length > 0 && this.#dialect === 'v0')
-      throw this.#fail(`a pkt-line of length ${length} outside protocol version 2`);
+      throw malformed(`a pkt-line of length ${length} outside protocol version 2`);
     this.#length = '';
     if (length === 0) return flush;
     return length === 1 ? delim : responseEnd;
   }
+}
 
-  #fail(message: string): GitWireError {
-    this.#broken = new GitWireError('malformed', message);
-    return this.#broken;
-  }
+function malformed(message: string): GitWireError {
+  return new GitWireError('malformed', message);
 }

@@ -101,7 +101,6 @@ export class ReceivePackRequestReader {
     const nul = payload.indexOf(0);
     if (nul >= 0) {
       // git takes a list from any line, and the last one holds; a client has no reason to send a second.
-      if (this.#capabilities !== null) throw new GitWireError('malformed', 'a second capability list in one push');
       if (this.#commands.commands.length > 0) {
         throw new GitWireError('malformed', 'a capability list after the first command of the push');
       }
@@ -117,9 +116,8 @@ export class ReceivePackRequestReader {
   }
 
   #startCertificate(wellFormed: boolean): void {
-    if (!wellFormed || this.#commands.commands.length > 0) {
-      throw new GitWireError('malformed', 'a push certificate that does not begin the push');
-    }
+    // With its capability list, which nothing can have after a command, it also comes before any other command.
+    if (!wellFormed) throw new GitWireError('malformed', 'a push certificate that does not begin the push');
     this.#certificate = new PushCertificate(this.#commands);
   }
 

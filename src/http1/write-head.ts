@@ -52,14 +52,24 @@ export function lastChunk(
   return Buffer.from(renderFields('0', 1, trailers.names, trailers.values), 'latin1');
 }
 
+/** Filled and joined for every head: pieces added to a string one by one would each be an object to collect. */
+const pieces: string[] = [];
+
 function renderFields(first: string, firstLines: number, names: readonly string[], values: readonly string[]): string {
-  let head = `${first}\r\n`;
+  let count = 0;
+  pieces[count++] = first;
   for (let i = 0; i < names.length; i++) {
     const name = names[i]!;
     if (!isName(name)) refuse('a field name');
-    head += `${name}: ${values[i]!}\r\n`;
+    pieces[count++] = '\r\n';
+    pieces[count++] = name;
+    pieces[count++] = ': ';
+    pieces[count++] = values[i]!;
   }
-  head += '\r\n';
+  pieces[count++] = '\r\n\r\n';
+  // Not emptied first: an array that is emptied gives its store away and grows anew.
+  pieces.length = count;
+  const head = pieces.join('');
   if (!hasLines(head, firstLines + names.length + 1)) refuse(culprit(names, values));
   return head;
 }

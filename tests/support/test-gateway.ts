@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Gateway } from '../../src/cli/gateway-port.ts';
+import { createLog } from '../../src/kit/log.ts';
 import { startGateway } from '../../src/service.ts';
 
 export interface AdminReply {
@@ -41,7 +42,9 @@ export async function startTestGateway(config: Record<string, unknown>): Promise
   const writeConfig = (document: Record<string, unknown>): void =>
     writeFileSync(configPath, stringify({ version: 1, listen: { proxy: '127.0.0.1:0' }, ...document }));
   writeConfig(config);
-  const gateway = await startGateway({ home: join(home, 'state'), config: configPath });
+  // What it says is for its operator; a test that wants it starts a process of its own (spawn-gateway.ts).
+  const log = createLog({ level: 'silent' });
+  const gateway = await startGateway({ home: join(home, 'state'), config: configPath, log });
   const address = /127\.0\.0\.1:(\d+)/.exec(gateway.summary.doors[0]!)!;
   const port = Number(address[1]);
   const admin = (method: string, path: string, body?: unknown): Promise<AdminReply> =>

@@ -63,7 +63,7 @@ describe('what a server advertises is read whole or not at all', () => {
     ['capabilities twice', stream(...service, `${A} refs/heads/a\0x\n`, `${A} refs/heads/b\0x\n`, null)],
     ['a line that is no ref', stream(...service, 'hello\0x\n', null)],
     ['a shallow line without an id', stream(...service, `${A} refs/heads/a\0x\n`, 'shallow x\n', null)],
-    ['more after the end', stream(...service, `${A} refs/heads/a\0x\n`, null, 'more')],
+    ['more after the end', stream(...service, `${A} refs/heads/a\0x\n`, null, `${A} refs/heads/b\n`, null)],
     ['no end', stream(...service, `${A} refs/heads/a\0x\n`)],
   ])('one with %s is refused', (_, bytes) => {
     expect(() => parseAdvertisement(bytes)).toThrow(GitWireError);

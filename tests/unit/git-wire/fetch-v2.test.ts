@@ -121,6 +121,15 @@ describe('the answer to a fetch is read section by section', () => {
     }).toThrow(GitWireError);
   });
 
+  test('lines that never come to a pack are not read for ever', () => {
+    const lines = Buffer.concat(Array.from({ length: 10_000 }, () => encodePkt('NAK\n')));
+    const reader = new FetchAnswerReader();
+    reader.feed(stream('acknowledgments\n'));
+    expect(() => {
+      for (let i = 0; i < 11; i++) reader.feed(lines);
+    }).toThrow(/too many lines/);
+  });
+
   test('no more of a pack is taken than the limit', () => {
     const reader = new FetchAnswerReader({ maxPackBytes: 7 });
     expect(() => reader.feed(answer)).toThrow(/more than 7 bytes/);

@@ -102,7 +102,7 @@ describe('a commit that changes a protected path is found', () => {
     expect(await repository.judge(['back', 'there'])).toEqual([introduced('back'), introduced('there')]);
   });
 
-  test('a name that is not UTF-8 is found where its directory is protected', async () => {
+  test('a name beyond ASCII is found as the text it is', async () => {
     const repository = new Repository();
     repository.commit('base', [], {});
     repository.commit('new', ['base'], { '.github/workflows/\u00e9.yml': 'x' });

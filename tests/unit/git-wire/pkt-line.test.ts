@@ -71,8 +71,10 @@ describe('a pkt-line is read in exactly one way', () => {
   });
 
   test('a reader that has lost its place never finds it again', () => {
-    const reader = new PktReader();
-    expect(() => reader.feed(Buffer.from('zzzz'))).toThrow(GitWireError);
-    expect(() => reader.feed(Buffer.from('0000'))).toThrow(GitWireError);
+    for (const length of ['zzzz', '00z', '0003', '0001', 'fff1']) {
+      const reader = new PktReader();
+      expect(() => reader.feed(Buffer.from(length))).toThrow(GitWireError);
+      expect(() => reader.feed(Buffer.from('0000'))).toThrow(GitWireError);
+    }
   });
 });

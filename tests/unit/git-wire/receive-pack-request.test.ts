@@ -82,6 +82,8 @@ describe('the commands of a push are read as the server will read them', () => {
     ['a short id', stream(`${A.slice(1)} ${B} refs/heads/a`, null)],
     ['an id in upper case', stream(`${A.toUpperCase()} ${B} refs/heads/a`, null)],
     ['two spaces', stream(`${A}  ${B} refs/heads/a`, null)],
+    ['a tab between its ids', stream(`${A}\t${B} refs/heads/a`, null)],
+    ['a tab before its ref', stream(`${A} ${B}\trefs/heads/a`, null)],
     ['a ref outside refs/', stream(`${A} ${B} HEAD`, null)],
     ['a ref outside refs/ with a slash', stream(`${A} ${B} heads/a`, null)],
     ['a ref git would not accept', stream(`${A} ${B} refs/heads/a..b`, null)],
@@ -96,6 +98,7 @@ describe('the commands of a push are read as the server will read them', () => {
     ['a capability twice', stream(`${create('refs/heads/a')}\0 agent=a agent=b`, null)],
     ['an empty line', stream('', null)],
     ['a shallow line after a command', stream(create('refs/heads/a'), `shallow ${A}`, null)],
+    ['a capability list on a shallow line', stream(`shallow ${A}\0 quiet`, null)],
     ['a shallow line without an id', stream('shallow x', null)],
     ['a push option of two lines', stream(`${create('refs/heads/a')}\0 push-options`, null, 'a\nb', null)],
     ['a push option with a NUL', stream(`${create('refs/heads/a')}\0 push-options`, null, 'a\0b', null)],
@@ -128,6 +131,13 @@ describe('the commands of a push are read as the server will read them', () => {
       for (; fed < 6 * 1024 * 1024; fed += shallow.length) reader.feed(shallow);
     }).toThrow(GitWireError);
     expect(fed).toBeLessThanOrEqual(4 * 1024 * 1024);
+  });
+
+  test('a thousand push options pass and one more does not', () => {
+    const options = Array.from({ length: 1000 }, () => 'x');
+    const head = stream(`${create('refs/heads/a')}\0 push-options`, null);
+    expect(read(Buffer.concat([head, stream(...options, null)])).pushOptions).toHaveLength(1000);
+    expect(refusal(Buffer.concat([head, stream(...options, 'y', null)]))).toBe('too-large');
   });
 
   test('a push that was refused stays refused', () => {
@@ -164,11 +174,16 @@ describe('a signed push is judged by the commands in its certificate', () => {
     ['an unsigned command before it', stream(create('refs/heads/b'), 'push-cert\0 quiet', null)],
     [
       'an unsigned command after it',
-      stream('push-cert\0', ...header, '\n', command, ...signature, end, create('refs/heads/b'), null),
+      stream('push-cert\0', ...header, '\n', command, ...signature, end, `${create('refs/heads/b')}\n`, null),
     ],
     ['no signature', stream('push-cert\0', ...header, '\n', command, end, null)],
     ['no end', stream('push-cert\0', ...header, '\n', command, ...signature, null)],
     ['no commands', stream('push-cert\0', ...header, '\n', ...signature, end, null)],
+    ['another version', stream('push-cert\0', 'certificate version 0.2\n', '\n', command, ...signature, end, null)],
+    [
+      'an empty line hidden in another',
+      stream('push-cert\0', header[0]!, 'x\n\n', 'nonce n\n', '\n', command, ...signature, end, null),
+    ],
     ['no version', stream('push-cert\0', '\n', command, ...signature, end, null)],
     ['two signatures', stream('push-cert\0', ...header, '\n', command, ...signature, command, ...signature, end, null)],
     [
