@@ -18,9 +18,6 @@ export interface ObjectHeader {
   readonly end: number;
 }
 
-/** The longest a header can be: 8 bytes of size in 53 bits, 8 of distance or 20 of id. */
-export const MAX_OBJECT_HEADER_BYTES = 8 + ID_BYTES;
-
 const types: readonly (ObjectType | undefined)[] = [undefined, 'commit', 'tree', 'blob', 'tag'];
 
 export function typeOfCode(code: number): ObjectType {
@@ -29,7 +26,7 @@ export function typeOfCode(code: number): ObjectType {
   return type;
 }
 
-/** Null when the bytes end before the header does. */
+/** Null when the bytes end before the header does; that is never more than 28 bytes on. */
 export function readObjectHeader(bytes: Buffer, from: number): ObjectHeader | null {
   let at = from;
   let byte = bytes[at++];
@@ -67,7 +64,6 @@ function readDistance(bytes: Buffer, from: number): { value: number; end: number
     value = (value + 1) * 128 + (byte & 0x7f);
     if (value > Number.MAX_SAFE_INTEGER) throw malformed('the distance to its base beyond 2^53');
   }
-  if (value === 0) throw malformed('itself as the base of its delta');
   return { value, end: at };
 }
 

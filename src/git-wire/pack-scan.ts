@@ -6,7 +6,7 @@ import { GitWireError } from './git-wire-error.ts';
 import { digestOf, ID_BYTES, startDigest } from './object-id.ts';
 import { PackEntries } from './pack-entries.ts';
 import { compressedBound, inflateSmall, SMALL_OBJECT_BYTES, StreamInflater } from './pack-inflate.ts';
-import { MAX_OBJECT_HEADER_BYTES, type ObjectHeader, readObjectHeader, typeOfCode } from './pack-object-header.ts';
+import { type ObjectHeader, readObjectHeader, typeOfCode } from './pack-object-header.ts';
 
 export interface PackScanLimits {
   readonly maxObjects: number;
@@ -161,10 +161,7 @@ export class PackScan {
   /** Returns where the next object begins, or the same place when more bytes are needed. */
   #readObject(bytes: Buffer, at: number, isLast: boolean): number {
     const header = readObjectHeader(bytes, at);
-    if (header === null) {
-      if (bytes.length - at >= MAX_OBJECT_HEADER_BYTES) throw malformed('an object in the pack has an endless header');
-      return at;
-    }
+    if (header === null) return at;
     const isSmall = header.size <= SMALL_OBJECT_BYTES;
     // Until it must be all there, nothing is tried: each try that finds it cut short would be work for nothing.
     if (isSmall && !isLast && bytes.length - header.end < compressedBound(header.size)) return at;

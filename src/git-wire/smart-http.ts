@@ -22,16 +22,6 @@ export type Recognised =
   | { readonly kind: 'odd-git' }
   | { readonly kind: 'other' };
 
-export const contentTypes = {
-  uploadAdvertisement: 'application/x-git-upload-pack-advertisement',
-  uploadRequest: 'application/x-git-upload-pack-request',
-  uploadResult: 'application/x-git-upload-pack-result',
-  receiveAdvertisement: 'application/x-git-receive-pack-advertisement',
-  receiveRequest: 'application/x-git-receive-pack-request',
-  receiveResult: 'application/x-git-receive-pack-result',
-  lfs: 'application/vnd.git-lfs+json',
-} as const;
-
 /** Words that name a git service wherever they stand in a path, in any case. */
 const gitWords = /(?:^|\/)(?:git-(?:upload|receive)-(?:pack|archive)|info\/(?:refs|lfs))(?:\/|$)/i;
 const dumbPath = /^(?:HEAD|config|description|packed-refs|info(?:\/.*)?|objects(?:\/.*)?)$/i;

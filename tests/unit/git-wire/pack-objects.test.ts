@@ -208,7 +208,15 @@ describe('a pack is not two packs', () => {
 
   test('a spool that gives other bytes than were scanned is our fault, not a verdict', async () => {
     const { entries } = await scan(packOf([{ code: 1, content: first }]), { maxHeldBytes: 0 });
-    const objects = new PackObjects(entries, async (_, length) => Buffer.alloc(length, 1));
-    await expect(objects.resolve()).rejects.toThrow('cannot be read as it was scanned');
+    const others = [
+      Buffer.alloc(1_000, 1),
+      Buffer.alloc(12),
+      packOf([{ code: 4, content: first }]),
+      packOf([{ code: 1, content: first }]).subarray(0, 40),
+    ];
+    for (const other of others) {
+      const objects = new PackObjects(entries, async (offset, length) => other.subarray(offset, offset + length));
+      await expect(objects.resolve()).rejects.toThrow('cannot be read as it was scanned');
+    }
   });
 });

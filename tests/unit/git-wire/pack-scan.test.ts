@@ -120,7 +120,7 @@ describe('a pack that lies is refused', () => {
     await malformed(sealed(Buffer.concat([pack.subarray(0, 12), Buffer.alloc(40, 0xb0)])));
   });
 
-  test.each([1, 5, 100_000])('a delta whose base is %i bytes back, where no object begins', (distance) =>
+  test.each([0, 1, 5, 100_000])('a delta whose base is %i bytes back, where no object begins', (distance) =>
     malformed(packOf([parts[1], { code: 6, content: appendDelta(12, small), distance }] as typeof parts)),
   );
 
