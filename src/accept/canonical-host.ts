@@ -1,6 +1,6 @@
 // One spelling for a host: lower case, IDNA, no address literal in any notation, no trailing dot. Whatever is not
 // plainly a DNS name is refused here, before any rule sees it. Never resolves anything.
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import { Refusal } from '../flow/refusal.ts';
 
 const dnsName = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
@@ -14,7 +14,7 @@ export function canonicalHost(text: string): string {
   if (/[^a-z0-9_.\-\x80-\xff]/.test(host)) host = '';
   // Header bytes arrive as latin1; a raw UTF-8 name is read as such before IDNA (which may itself yield an address).
   else if (/\P{ASCII}/u.test(text)) host = domainToASCII(Buffer.from(text, 'latin1').toString('utf8'));
-  else if (host.includes('xn--')) host = domainToASCII(host);
+  else if (host.includes('xn--') && !isEncodedName(host)) host = '';
   if (endsInNumber.test(host)) throw literalAddress(text);
   if (!dnsName.test(host)) {
     throw new Refusal('malformed.host', `${JSON.stringify(text)} is not a host name`, {
@@ -22,6 +22,12 @@ export function canonicalHost(text: string): string {
     });
   }
   return host;
+}
+
+/** A name in its ASCII form, and the only one: what it spells leads back to it. Versions of Node differ in what they let pass. */
+function isEncodedName(host: string): boolean {
+  const spelled = domainToUnicode(host);
+  return !/(?:^|\.)xn--/.test(spelled) && domainToASCII(spelled) === host;
 }
 
 function literalAddress(text: string): Refusal {
