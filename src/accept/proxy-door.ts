@@ -58,7 +58,7 @@ const maxHelloBytes = 40 * 1024;
 
 export function openProxyDoor(identity: DoorIdentity, ports: DoorPorts): Server {
   // Half-open stays off: a client that has said all it will say and closed is a client that went away.
-  return createServer({ noDelay: true, keepAlive: true, highWaterMark }, (socket) => {
+  return createServer({ noDelay: true, highWaterMark }, (socket) => {
     new DoorConnection(socket, identity, ports).start();
   });
 }

@@ -2,7 +2,6 @@
 // or dials one, and streams. HTTP/1.1 clients get an HTTP/1.1 upstream, HTTP/2 clients whatever ALPN agrees on.
 import { ClientGone } from '../flow/client-gone.ts';
 import type { Forwarded, Injected } from '../flow/flow.ts';
-import { Refusal } from '../flow/refusal.ts';
 import type { Stage } from '../flow/stage.ts';
 import type { Sweeper } from '../kit/sweeper.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
@@ -12,6 +11,7 @@ import { relayH2 } from './h2-relay.ts';
 import { H2Sessions, type H2Upstream } from './h2-sessions.ts';
 import { type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { relayTunnel } from './tunnel-relay.ts';
+import { brokeOff, unsafeAnswer } from './upstream-faults.ts';
 import { H1Upstream, UpstreamPool } from './upstream-pool.ts';
 
 export interface ForwardStage extends Stage<Injected, Forwarded> {
@@ -68,7 +68,7 @@ class Forwarder {
   /** A kept connection turned out to be closed: one more try on a new one, if nothing can have been done twice. */
   #onceMore(error: unknown, key: string, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
     if (!(error instanceof StaleConnection)) throw error;
-    if (!isRepeatable(flow)) throw closedUnderfoot(flow.canonical.host, error);
+    if (!isRepeatable(flow)) throw brokeOff(flow, 'closed the connection before it answered', error);
     return this.#connect(key, flow).then((upstream) => this.#relay(upstream, flow, settings));
   }
 
@@ -123,7 +123,7 @@ class Forwarder {
     if ('h2' in upstream) return relayH2(upstream.h2, flow, settings);
     if (isGrpc(flow)) {
       upstream.h1.socket.destroy();
-      throw new Refusal('upstream.protocol', `${flow.canonical.host} speaks only HTTP/1.1, and gRPC needs HTTP/2`);
+      throw unsafeAnswer(flow, 'speaks only HTTP/1.1, and gRPC needs HTTP/2');
     }
     return relayH1(upstream.h1, flow, this.#pool, settings);
   }
@@ -149,11 +149,4 @@ function isRepeatable(flow: Injected): boolean {
   return (
     flow.exchange.requestFraming.kind === 'none' && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
   );
-}
-
-function closedUnderfoot(host: string, cause: Error): Refusal {
-  return new Refusal('upstream.closed', `${host} closed the connection before it answered`, {
-    hint: 'The request may have been carried out; repeat it if that is safe.',
-    cause,
-  });
 }

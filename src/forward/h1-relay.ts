@@ -14,6 +14,7 @@ import { encodeChunk, lastChunk } from '../http1/write-head.ts';
 import { endToEnd } from './end-to-end.ts';
 import { maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { requestHead } from './request-head.ts';
+import { brokeOff, tooSlow, unsafeAnswer } from './upstream-faults.ts';
 import type { ConnectionOwner, H1Upstream, UpstreamPool } from './upstream-pool.ts';
 
 const lineFeed = 0x0a;
@@ -135,12 +136,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       else this.#readBody(chunk, 0);
     } catch (cause) {
       if (cause instanceof Refusal) this.#breakOff(cause);
-      else
-        this.#breakOff(
-          new Refusal('upstream.protocol', `${this.#flow.canonical.host} sent an answer that cannot be read safely`, {
-            cause,
-          }),
-        );
+      else this.#breakOff(unsafeAnswer(this.#flow, 'sent an answer that cannot be read safely', cause));
     }
   }
 
@@ -171,7 +167,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
         return;
       }
       if (++this.#interim > maxInterimAnswers) {
-        throw new Refusal('upstream.protocol', `${this.#flow.canonical.host} sent interim answers without end`);
+        throw unsafeAnswer(this.#flow, 'sent interim answers without end');
       }
       // 100 is answered by the exchange itself, so the upstream's own is not passed on.
       if (head.status !== 100) this.#flow.exchange.inform(head.status, endToEnd(head));
@@ -179,8 +175,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   }
 
   #respond(head: ParsedResponseHead): void {
-    if (head.status > 599)
-      throw new Refusal('upstream.protocol', `${this.#flow.canonical.host} answered with status ${head.status}`);
+    if (head.status > 599) throw unsafeAnswer(this.#flow, `answered with status ${head.status}`);
     this.#response = head;
     this.#keepAlive = keepAliveOf(head);
     this.#upstream.deadlineMs = this.#settings.sweeper.nowMs + this.#settings.idleTimeoutMs;
@@ -231,7 +226,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
 
   #upgrade(head: ParsedResponseHead, bytes: Buffer, at: number): void {
     if (this.#flow.canonical.kind !== 'websocket') {
-      throw new Refusal('upstream.protocol', `${this.#flow.canonical.host} switched protocols unasked`);
+      throw unsafeAnswer(this.#flow, 'switched protocols unasked');
     }
     this.#response = head;
     const headers = endToEnd(head).append('Connection', 'Upgrade').append('Upgrade', 'websocket');
@@ -250,7 +245,6 @@ class H1Relay implements BodyWriter, ConnectionOwner {
 
   onUpstreamClosed(error: Error | null): void {
     if (this.#settled) return;
-    const { host } = this.#flow.canonical;
     // An answer until close is whole when the close was in good order.
     if (this.#raw || (this.#response?.framing.kind === 'until-close' && error === null)) {
       this.#settled = true;
@@ -263,26 +257,12 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     const untouched = this.#response === null && this.#heldHead === null;
     if (untouched && this.#upstream.reused) this.#reject(new StaleConnection());
     else {
-      this.#reject(
-        new Refusal('upstream.closed', `${host} closed the connection before its answer was complete`, {
-          hint: 'The request may have been carried out; repeat it if that is safe.',
-          cause: error ?? undefined,
-        }),
-      );
+      this.#reject(brokeOff(this.#flow, 'closed the connection before its answer was complete', error ?? undefined));
     }
   }
 
   onUpstreamExpired(): void {
-    const waiting = this.#response === null;
-    this.#breakOff(
-      new Refusal(
-        'upstream.timeout',
-        `${this.#flow.canonical.host} ${waiting ? 'did not answer' : 'fell silent'} for too long`,
-        {
-          rule: waiting ? 'limits.headers_timeout_ms' : 'limits.idle_timeout_ms',
-        },
-      ),
-    );
+    this.#breakOff(tooSlow(this.#flow, this.#response !== null));
   }
 
   #abandon(): void {

@@ -13,6 +13,7 @@ import { endToEnd } from './end-to-end.ts';
 import type { H2Upstream } from './h2-sessions.ts';
 import { maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { authorityOf } from './request-head.ts';
+import { brokeOff, tooSlow, unsafeAnswer } from './upstream-faults.ts';
 
 const endStreamFlag = 0x1;
 
@@ -119,13 +120,13 @@ class H2Relay implements Perishable {
       act();
     } catch (cause) {
       if (cause instanceof Refusal) this.#breakOff(cause);
-      else this.#breakOff(unsafe(this.#flow, 'exchanged fields that cannot be passed on safely', cause));
+      else this.#breakOff(unsafeAnswer(this.#flow, 'exchanged fields that cannot be passed on safely', cause));
     }
   }
 
   #inform(headers: IncomingHttpHeaders): void {
     if (this.#settled) return;
-    if (++this.#interim > maxInterimAnswers) throw unsafe(this.#flow, 'sent interim answers without end');
+    if (++this.#interim > maxInterimAnswers) throw unsafeAnswer(this.#flow, 'sent interim answers without end');
     const status = Number(headers[':status']);
     if (status !== 100) this.#flow.exchange.inform(status, fieldsOf(headers));
   }
@@ -134,7 +135,7 @@ class H2Relay implements Perishable {
     if (this.#settled) return;
     this.#touch();
     const status = Number(headers[':status']);
-    if (status > 599) throw unsafe(this.#flow, `answered with status ${status}`);
+    if (status > 599) throw unsafeAnswer(this.#flow, `answered with status ${status}`);
     this.#status = status;
     const ended = (flags & endStreamFlag) !== 0;
     const fields = fieldsOf(headers);
@@ -169,24 +170,16 @@ class H2Relay implements Perishable {
       return;
     }
     this.#breakOff(
-      new Refusal('upstream.closed', `${this.#flow.canonical.host} broke off the request`, {
-        hint: 'The request may have been carried out; repeat it if that is safe.',
-        cause: error ?? new Error(`stream closed with code ${this.#stream!.rstCode}`),
-      }),
+      brokeOff(
+        this.#flow,
+        'broke off the request',
+        error ?? new Error(`stream closed with code ${this.#stream!.rstCode}`),
+      ),
     );
   }
 
   expire(): void {
-    const waiting = this.#status === 0;
-    this.#breakOff(
-      new Refusal(
-        'upstream.timeout',
-        `${this.#flow.canonical.host} ${waiting ? 'did not answer' : 'fell silent'} for too long`,
-        {
-          rule: waiting ? 'limits.headers_timeout_ms' : 'limits.idle_timeout_ms',
-        },
-      ),
-    );
+    this.#breakOff(tooSlow(this.#flow, this.#status !== 0));
   }
 
   #breakOff(reason: Error): void {
@@ -206,10 +199,6 @@ class H2Relay implements Perishable {
     const { sweeper, headersTimeoutMs, idleTimeoutMs } = this.#settings;
     this.deadlineMs = sweeper.nowMs + (this.#status === 0 ? headersTimeoutMs : idleTimeoutMs);
   }
-}
-
-function unsafe(flow: Injected, what: string, cause?: unknown): Refusal {
-  return new Refusal('upstream.protocol', `${flow.canonical.host} ${what}`, { cause });
 }
 
 function requestHeaders({ canonical, outgoing }: Injected): OutgoingHttpHeaders {

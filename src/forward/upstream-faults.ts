@@ -1,0 +1,23 @@
+// What can go wrong with an upstream once it is reached, as refusals: the same words over HTTP/1.1 and HTTP/2.
+import type { Accepted } from '../flow/flow.ts';
+import { Refusal } from '../flow/refusal.ts';
+
+/** It sent what cannot be passed on safely. `what` completes the sentence that begins with its name. */
+export function unsafeAnswer(flow: Accepted, what: string, cause?: unknown): Refusal {
+  return new Refusal('upstream.protocol', `${flow.canonical.host} ${what}`, { cause });
+}
+
+export function brokeOff(flow: Accepted, what: string, cause?: unknown): Refusal {
+  return new Refusal('upstream.closed', `${flow.canonical.host} ${what}`, {
+    hint: 'The request may have been carried out; repeat it if that is safe.',
+    cause,
+  });
+}
+
+/** `answered`: the head had come, and then nothing more. */
+export function tooSlow(flow: Accepted, answered: boolean): Refusal {
+  const what = answered ? 'fell silent' : 'did not answer';
+  return new Refusal('upstream.timeout', `${flow.canonical.host} ${what} for too long`, {
+    rule: answered ? 'limits.idle_timeout_ms' : 'limits.headers_timeout_ms',
+  });
+}
