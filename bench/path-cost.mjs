@@ -74,7 +74,12 @@ secrets.configure(policy().credentials);
 const sweeper = new Sweeper();
 const pool = new UpstreamPool(sweeper);
 const { limits } = policy();
-const relaySettings = { sweeper, headBytes: limits.headBytes, headersTimeoutMs: 1e6, idleTimeoutMs: 1e6 };
+const relaySettings = {
+  sweeper,
+  headBytes: limits.headBytes,
+  headersTimeoutMs: 1e6,
+  idleTimeoutMs: 1e6,
+};
 
 const answerBody = `{"data":"${'x'.repeat(1012)}"}\n`;
 const answer = Buffer.from(
@@ -118,7 +123,13 @@ const warmUp = 20_000;
 let sent = 0;
 let answered = 0;
 let before = process.cpuUsage();
-const settings = { sweeper, headBytes: limits.headBytes, requestBodyBytes: 0, idleTimeoutMs: 1e6 };
+const settings = {
+  sweeper,
+  headBytes: limits.headBytes,
+  requestBodyBytes: 0,
+  idleTimeoutMs: 1e6,
+  carriesCredential: () => false,
+};
 await new Promise((resolve) => {
   for (let i = 0; i < connections; i++) {
     const socket = new PretendSocket();

@@ -93,7 +93,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
       contextFor: (host) => leaves.contextFor(host),
       settings: () => {
         const { headBytes, requestBodyBytes, idleTimeoutMs } = policy().limits;
-        return { sweeper, headBytes, requestBodyBytes, idleTimeoutMs };
+        return { sweeper, headBytes, requestBodyBytes, idleTimeoutMs, carriesCredential: inject.carriesCredential };
       },
     },
     maxConnections: () => policy().limits.connections,

@@ -20,6 +20,8 @@ export interface ConnectionSettings {
   readonly sweeper: Sweeper;
   readonly headBytes: number;
   readonly requestBodyBytes: number;
+  /** Lower-case name of a field in which a credential goes out: it must not come late, past what judged the head. */
+  readonly carriesCredential: (key: string) => boolean;
   readonly idleTimeoutMs: number;
 }
 
@@ -35,6 +37,7 @@ export class H1Connection implements Perishable, ExchangeHost {
   deadlineMs: number;
   readonly socket: Socket;
   readonly maxBodyBytes: number;
+  readonly carriesCredential: (key: string) => boolean;
   readonly settings: ConnectionSettings;
   readonly #origin: ConnectionOrigin;
   readonly #onRequest: OnH1Request;
@@ -57,6 +60,7 @@ export class H1Connection implements Perishable, ExchangeHost {
     this.#transport = transport;
     this.settings = settings;
     this.maxBodyBytes = settings.requestBodyBytes;
+    this.carriesCredential = settings.carriesCredential;
     this.#origin = origin;
     this.#onRequest = onRequest;
     this.deadlineMs = settings.sweeper.nowMs + settings.idleTimeoutMs;

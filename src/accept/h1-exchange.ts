@@ -7,7 +7,7 @@ import { BodyReader } from '../http1/body-reader.ts';
 import type { RequestHead } from '../http1/request-head.ts';
 import { encodeMessage, renderHead } from '../http1/write-head.ts';
 import { AnswerWriter } from './answer-writer.ts';
-import { bodyTooLarge, unreadable } from './request-faults.ts';
+import { bodyTooLarge, fieldTooLate, unreadable } from './request-faults.ts';
 
 const noBody: Framing = { kind: 'none' };
 const maxHeldBytes = 256 * 1024;
@@ -17,6 +17,7 @@ export interface ExchangeHost {
   readonly socket: Socket;
   /** 0: no limit. */
   readonly maxBodyBytes: number;
+  readonly carriesCredential: (key: string) => boolean;
   readonly closing: boolean;
   pause(): void;
   resume(): void;
@@ -172,6 +173,11 @@ export class H1Exchange implements Exchange {
     const max = this.#connection.maxBodyBytes;
     if (max > 0 && this.bytesIn > max && this.requestFraming.kind === 'chunked') {
       this.#breakOff(bodyTooLarge(max));
+      return;
+    }
+    const late = end < 0 ? undefined : this.#reader?.trailers?.keys.find(this.#connection.carriesCredential);
+    if (late !== undefined) {
+      this.#breakOff(fieldTooLate(late));
       return;
     }
     const more = part.length === 0 || this.#to!.write(part);

@@ -91,7 +91,12 @@ export class H2Connection implements Perishable {
         hiddenName: false,
         fault: lookAlike(headers) ?? faultOf(framing, scheme === origin.scheme, expect, max),
       },
-      new H2Exchange(stream, framing ?? { kind: 'none' }, expect?.toLowerCase() === '100-continue'),
+      new H2Exchange(
+        stream,
+        framing ?? { kind: 'none' },
+        expect?.toLowerCase() === '100-continue',
+        this.#settings.carriesCredential,
+      ),
     );
   }
 }

@@ -3,9 +3,9 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../flow/exchange.ts';
 import { HeaderList } from '../flow/header-list.ts';
-import { Refusal } from '../flow/refusal.ts';
 import { mayTrail } from '../http1/trailer-fields.ts';
 import { fieldsOfHttp2, toHttp2 } from '../kit/http2-fields.ts';
+import { fieldTooLate } from './request-faults.ts';
 
 export class H2Exchange implements Exchange {
   readonly form: BodyForm = 'payload';
@@ -17,12 +17,19 @@ export class H2Exchange implements Exchange {
   onFinished: (() => void) | null = null;
   readonly #stream: ServerHttp2Stream;
   readonly #expectsContinue: boolean;
+  readonly #carriesCredential: (key: string) => boolean;
   #requestTrailers: HeaderList | null = null;
   #writer: StreamWriter | null = null;
   #complete = false;
 
-  constructor(stream: ServerHttp2Stream, requestFraming: Framing, expectsContinue: boolean) {
+  constructor(
+    stream: ServerHttp2Stream,
+    requestFraming: Framing,
+    expectsContinue: boolean,
+    carriesCredential: (key: string) => boolean,
+  ) {
     this.#stream = stream;
+    this.#carriesCredential = carriesCredential;
     this.#expectsContinue = expectsContinue;
     this.requestFraming = requestFraming;
     stream.on('trailers', (trailers: IncomingHttpHeaders) => {
@@ -46,10 +53,10 @@ export class H2Exchange implements Exchange {
     });
     stream.on('end', () => {
       if (stream.aborted) return;
-      const late = this.#requestTrailers?.keys.find((key) => !mayTrail(key));
+      const late = this.#requestTrailers?.keys.find((key) => !mayTrail(key) || this.#carriesCredential(key));
       // Guards: a credential field behind the body would get past everything that judged the head.
       if (late === undefined) to.end(this.#requestTrailers);
-      else to.fail(new Refusal('malformed.framing', `the field ${late} may not come after the body`));
+      else to.fail(fieldTooLate(late));
     });
   }
 

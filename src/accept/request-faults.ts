@@ -9,6 +9,13 @@ export function bodyTooLarge(maxBodyBytes: number): Refusal {
   });
 }
 
+export function fieldTooLate(key: string): Refusal {
+  return new Refusal('malformed.framing', `the field ${key} may not come after the body`, {
+    rule: 'built-in: no credential in trailers',
+    hint: 'Send it in the head of the request.',
+  });
+}
+
 export function unreadable(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof Http1Error) {

@@ -37,6 +37,22 @@ export interface HostPlan {
 
 export class HostPlans {
   readonly #byPolicy = new WeakMap<CompiledPolicy, Map<string, HostPlan>>();
+  readonly #names = new WeakMap<CompiledPolicy, ReadonlySet<string>>();
+
+  /** The fields of every credential of the policy, whatever its host. */
+  namesOf(policy: CompiledPolicy): ReadonlySet<string> {
+    let names = this.#names.get(policy);
+    if (names === undefined) {
+      const specs = [...policy.credentials.values()];
+      const placed = specs.flatMap(({ placements }) => placements.map(({ injection }) => injection));
+      names = new Set([
+        ...specs.flatMap(({ stripHeaders }) => stripHeaders.map((name) => name.toLowerCase())),
+        ...placed.map((injection) => (injection.kind === 'header' ? injection.header.toLowerCase() : 'authorization')),
+      ]);
+      this.#names.set(policy, names);
+    }
+    return names;
+  }
 
   planFor(policy: CompiledPolicy, host: string): HostPlan {
     let plans = this.#byPolicy.get(policy);

@@ -30,6 +30,10 @@ export class InjectStage implements Stage<Authorized, Injected> {
     this.#secrets = secrets;
   }
 
+  /** True for a field, in lower case, in which any credential goes out or its clients send one. */
+  readonly carriesCredential = (key: string): boolean =>
+    this.#plans.namesOf(this.#policy()).has(key.replaceAll('_', '-'));
+
   run(flow: Authorized): Injected | Promise<Injected> {
     const { canonical, permission } = flow;
     // Bytes that are not decrypted have no head to write.

@@ -76,7 +76,13 @@ async function openBrokenDoor(broken: StageName | null, how: 'throws' | 'rejects
       contextFor: () => {
         throw new Error(planted);
       },
-      settings: () => ({ sweeper, headBytes: 65_536, requestBodyBytes: 0, idleTimeoutMs: 60_000 }),
+      settings: () => ({
+        sweeper,
+        headBytes: 65_536,
+        requestBodyBytes: 0,
+        idleTimeoutMs: 60_000,
+        carriesCredential: () => false,
+      }),
     },
     maxConnections: () => 10,
   });
