@@ -61,6 +61,28 @@ export interface RefusalDetail {
   readonly retryAfterSeconds?: number;
 }
 
+/** What to do when nothing more particular was said: no refusal leaves without a next step. */
+function generalHint(code: RefusalCode): string {
+  switch (code.slice(0, code.indexOf('.'))) {
+    case 'malformed':
+    case 'mismatch':
+    case 'client':
+    case 'loop':
+      return 'Send one well-formed request: the error says what is wrong with this one.';
+    case 'limit':
+      return 'Send less at a time, or ask the operator of the gateway to raise the limit.';
+    case 'credential':
+      return 'The operator of the gateway must set or repair this credential.';
+    case 'upstream':
+      return 'Try again later. The operator finds the cause in the log of the gateway by the request_id.';
+    case 'internal':
+    case 'audit':
+      return 'Tell the operator the request_id: the cause is in the log of the gateway.';
+    default:
+      return 'The operator can ask `sallyport check` which rule decides this, and change the policy.';
+  }
+}
+
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
@@ -74,7 +96,7 @@ export class Refusal extends Error {
     this.code = code;
     this.status = refusalStatus[code];
     this.rule = detail.rule ?? code;
-    this.hint = detail.hint ?? '';
+    this.hint = detail.hint ?? generalHint(code);
     this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
   }
 }

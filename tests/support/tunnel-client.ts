@@ -1,4 +1,4 @@
-// Clients that reach a host through the door as any HTTPS client does: CONNECT, then TLS that trusts the gateway's CA.
+// Clients that reach a host through the door like every HTTPS client: CONNECT, then TLS that trusts the gateway's CA.
 // For node:https and `ws` as an agent, for node:http2 as a session, for hand-written bytes as a bare socket.
 import { readFileSync } from 'node:fs';
 import { type ClientHttp2Session, connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
