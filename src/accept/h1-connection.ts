@@ -147,9 +147,12 @@ export class H1Connection implements Perishable, ExchangeHost {
     this.#waiting = null;
     // From here on bytes are dropped; given to the exchange they would be kept, and reading would stop when it is full.
     this.#exchange = null;
-    this.socket.end();
+    // A slow reader may still have the tail of its answer before it: the moment begins when all of it has left.
+    this.deadlineMs = this.settings.sweeper.nowMs + this.settings.idleTimeoutMs;
+    this.socket.end(() => {
+      this.deadlineMs = this.settings.sweeper.nowMs + lingerMs;
+    });
     this.resume();
-    this.deadlineMs = this.settings.sweeper.nowMs + lingerMs;
   }
 
   expire(): void {

@@ -1,0 +1,43 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { H1Connection } from '../../../src/accept/h1-connection.ts';
+import { HeaderList } from '../../../src/flow/header-list.ts';
+import { Sweeper } from '../../../src/kit/sweeper.ts';
+
+class SlowlyReadSocket extends EventEmitter {
+  writableNeedDrain = false;
+  flushed: () => void = () => {};
+  write(): boolean {
+    return true;
+  }
+  end(whenFlushed: () => void): void {
+    this.flushed = whenFlushed;
+  }
+  pause(): void {}
+  resume(): void {}
+  destroy(): void {}
+}
+
+describe('a connection that ends after its answer', () => {
+  test('waits for a slow reader to take the answer before it counts the last moment', () => {
+    const sweeper = new Sweeper();
+    const socket = new SlowlyReadSocket();
+    const settings = {
+      sweeper,
+      headBytes: 65_536,
+      requestBodyBytes: 0,
+      idleTimeoutMs: 600_000,
+      carriesCredential: () => false,
+    };
+    const origin = { scheme: 'https' as const, connect: 'api.example:443', sni: 'api.example' };
+    const connection = new H1Connection(socket as unknown as Socket, origin, settings, (_request, exchange) =>
+      exchange.answer(200, new HeaderList(), Buffer.alloc(1 << 20)),
+    );
+    socket.emit('data', Buffer.from('GET / HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n'));
+    expect(connection.deadlineMs - sweeper.nowMs).toBe(600_000);
+    socket.flushed();
+    expect(connection.deadlineMs - sweeper.nowMs).toBe(2_000);
+    sweeper.stop();
+  });
+});
