@@ -50,13 +50,15 @@ export function createRequestServer(ports: ServePorts): RequestServer {
       return;
     }
     const refusal = error instanceof Refusal ? error : ourFault(error);
+    let { status } = refusal;
     if (flow.exchange.answered) flow.exchange.abort();
     else {
-      const { headers, body } = renderRefusal(refusal, flow);
-      flow.exchange.answer(refusal.status, headers, body);
+      const answer = renderRefusal(refusal, flow);
+      status = answer.status;
+      flow.exchange.answer(status, answer.headers, answer.body);
     }
     const verdict = refusal.status >= 500 ? 'failed' : 'refused';
-    end(flow, { verdict, status: refusal.status, refusal, error: refusal.cause ?? null });
+    end(flow, { verdict, status, refusal, error: refusal.cause ?? null });
   }
 
   function serve(arrival: Arrival): string | null {

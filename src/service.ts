@@ -16,6 +16,7 @@ import { SandboxLimits } from './authorize/limits.ts';
 import type { Gateway, StartOptions, StartSummary } from './cli/gateway-port.ts';
 import { lookupBySystem } from './forward/find-upstream.ts';
 import { createForwardStage } from './forward/forward-stage.ts';
+import { createGitServer } from './git-server.ts';
 import { createIdentifyStage } from './identify/identify-stage.ts';
 import { SandboxRegistry } from './identify/registry.ts';
 import { createFileBackup } from './identify/registry-backup.ts';
@@ -25,6 +26,7 @@ import { placesIn } from './kit/home.ts';
 import { createLog } from './kit/log.ts';
 import { packageVersion } from './kit/package-version.ts';
 import { ensurePrivateDirectory } from './kit/secure-directory.ts';
+import { Spool } from './kit/spool.ts';
 import { Sweeper } from './kit/sweeper.ts';
 import { describeControls } from './live-controls.ts';
 import { LivePolicy } from './policy/live-policy.ts';
@@ -43,7 +45,8 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const live = await LivePolicy.open(configFile, machine);
   const policy = () => live.current;
 
-  for (const directory of [places.home, places.runDirectory, places.sandboxSockets]) ensurePrivateDirectory(directory);
+  const { home, runDirectory, sandboxSockets, spoolDirectory } = places;
+  for (const directory of [home, runDirectory, sandboxSockets, spoolDirectory]) ensurePrivateDirectory(directory);
   const ca = await openCa(places.caDirectory);
   const leaves = new LeafMinter(ca);
   const instance = `sallyport-${ca.fingerprint.replaceAll(':', '').slice(0, 12).toLowerCase()}`;
@@ -73,10 +76,20 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     sweeper,
   );
   const inject = new InjectStage(policy, secrets);
+  const spool = new Spool(places.spoolDirectory, () => policy().limits.spoolBytes);
   const stages: Stages = {
     accept: createAcceptStage(instance),
     identify: createIdentifyStage(registry),
-    authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => policy().limits })),
+    authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => policy().limits }), {
+      spool,
+      openGitServer: createGitServer({ inject, forward, spool }),
+      lfsTickets: {
+        issue: () => {
+          throw new Error('no tickets');
+        },
+        find: () => null,
+      },
+    }),
     inject,
     forward,
   };

@@ -7,6 +7,7 @@ import { BodyReader } from '../http1/body-reader.ts';
 import type { RequestHead } from '../http1/request-head.ts';
 import { encodeMessage, renderHead } from '../http1/write-head.ts';
 import { AnswerWriter } from './answer-writer.ts';
+import { PayloadExchange } from './payload-exchange.ts';
 import { bodyTooLarge, fieldTooLate, unreadable } from './request-faults.ts';
 
 const noBody: Framing = { kind: 'none' };
@@ -67,6 +68,10 @@ export class H1Exchange implements Exchange {
   /** An exchange for bytes that were no request: it can only be answered, and the connection ends with it. */
   static forFault(connection: ExchangeHost): H1Exchange {
     return new H1Exchange(connection, null, null);
+  }
+
+  asPayload(): Exchange {
+    return new PayloadExchange(this);
   }
 
   sendBody(to: BodyWriter): void {

@@ -43,6 +43,10 @@ export class H2Exchange implements Exchange {
     });
   }
 
+  asPayload(): Exchange {
+    return this;
+  }
+
   sendBody(to: BodyWriter): void {
     const stream = this.#stream;
     if (this.#expectsContinue && !isGone(stream)) stream.additionalHeaders({ ':status': 100 });

@@ -64,6 +64,10 @@ export class TunnelExchange implements Exchange {
     this.#socket.destroy();
   }
 
+  asPayload(): Exchange {
+    throw new Error('a tunnel has no body to look at');
+  }
+
   sendBody(): void {
     throw new Error('a tunnel has no request body');
   }

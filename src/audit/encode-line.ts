@@ -37,7 +37,9 @@ export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBod
   addText(body.query);
   add(',"kind":"');
   add(body.kind);
-  add('","protocol":"');
+  add('","git":');
+  addText(body.git);
+  add(',"protocol":"');
   add(body.protocol);
   add('","verdict":"');
   add(body.verdict);

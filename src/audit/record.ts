@@ -32,6 +32,8 @@ export interface RecordBody {
   /** Names of the query parameters, joined by `&`; null without a query. */
   readonly query: string | null;
   readonly kind: string;
+  /** What git asked for: operation, repository, and of a push its refs; null for anything else. */
+  readonly git: string | null;
   readonly protocol: string;
   readonly verdict: Verdict;
   readonly status: number;
@@ -86,6 +88,7 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
     path: capped(target.path, maxText),
     query: target.query === null ? null : queryNames(target.query),
     kind: canonical === undefined ? request.kind : canonical.kind,
+    git: flow.asked === undefined ? null : capped(flow.asked, maxText),
     protocol: request.protocol,
     verdict: outcome.verdict,
     status: outcome.status,

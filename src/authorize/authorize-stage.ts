@@ -1,10 +1,12 @@
 // The third stage: may this sandbox do this. Holds no rule of its own but the one that needs the handshake of a
-// tunnel; every other is in `decide`, which `sallyport check` asks too. Opens nothing and sees no secret.
+// tunnel; every other is in `decide`, which `sallyport check` asks too, and for git, whose bodies say what a request
+// does, in `git/`. Opens nothing itself and sees no secret.
 import type { Authorized, Identified } from '../flow/flow.ts';
 import { learn } from '../flow/learn.ts';
 import type { Stage } from '../flow/stage.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
 import { decide } from './decide.ts';
+import { authorizeGit, type GitPorts } from './git/authorize-git.ts';
 import type { SandboxLimits } from './limits.ts';
 import { refuseOtherName } from './tunnel-rules.ts';
 
@@ -12,6 +14,7 @@ import { refuseOtherName } from './tunnel-rules.ts';
 export function createAuthorizeStage(
   currentPolicy: () => CompiledPolicy,
   limits: Pick<SandboxLimits, 'admit'>,
+  ports: GitPorts,
 ): Stage<Identified, Authorized> {
   return {
     name: 'authorize',
@@ -19,8 +22,10 @@ export function createAuthorizeStage(
       const { canonical, request, sandbox } = flow;
       // Asking for a tunnel is not a request yet: what comes through it is counted.
       if (canonical.kind !== 'connect') flow.trail.release = limits.admit(sandbox);
-      const permission = decide(currentPolicy(), sandbox, canonical, request.headers);
+      const policy = currentPolicy();
+      const permission = decide(policy, sandbox, canonical, request.headers);
       if (canonical.kind === 'tunnel') refuseOtherName(canonical, request.sni, request.hiddenName);
+      if (permission.git !== null) return authorizeGit(flow, permission, policy, ports);
       return learn(flow, { permission });
     },
   };

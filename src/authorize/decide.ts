@@ -8,8 +8,10 @@ import type { AllowRule, CompiledPolicy } from '../policy/compiled.ts';
 import { findAllowRule } from './allow-rules.ts';
 import { chooseCredential } from './credential-choice.ts';
 import { refuseDnsOverHttps } from './dns-over-https.ts';
+import { type FoundGit, findGitRequest, refusePushToUnmarkedHost } from './git/git-request.ts';
 import { type GithubPlace, githubPlace } from './github-place.ts';
 import { judgedMethods } from './judged-methods.ts';
+import { hidesABoundary } from './path-forms.ts';
 import { refuseBlockedApi } from './refuse-blocked-api.ts';
 import { judgeRepository } from './repository.ts';
 import { decideConnect, decideTunnel } from './tunnel-rules.ts';
@@ -41,9 +43,38 @@ function decideRequest(
   refuseDnsOverHttps(canonical, headers);
   const github = githubPlace(policy, canonical);
   for (const method of methods) refuseBlockedApi(policy, canonical, method, github);
+  const servesGit = github?.part === 'site' || policy.gitHosts.has(canonical.host);
+  if (github !== null) refuseHiddenSlash(canonical);
+  if (servesGit) {
+    const found = findGitRequest(policy, sandbox, canonical, methods);
+    if (found !== null) return permitGit(policy, sandbox, canonical, rule, found);
+  } else if (github?.part !== 'api') refusePushToUnmarkedHost(canonical);
   const mayCarry = github === null || staysInItsRepositories(github, sandbox, canonical, methods);
   const credential = mayCarry ? chooseCredential(policy, sandbox, canonical) : null;
-  return { rule: rule.name, tunnel: false, credential };
+  return { rule: rule.name, tunnel: false, credential, git: null };
+}
+
+/** The repository is allowed; what a push or an upload carries is judged when its body is here. */
+function permitGit(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  { name }: AllowRule,
+  { request, isPublicFetch }: FoundGit,
+): Permission {
+  const rule = isPublicFetch ? 'git.public_fetch' : name;
+  // The storage gets its own credential, which is behind the ticket.
+  const mayCarry = !isPublicFetch && request.operation !== 'lfs-object';
+  const credential = mayCarry ? chooseCredential(policy, sandbox, canonical) : null;
+  return { rule, tunnel: false, credential, git: request };
+}
+
+function refuseHiddenSlash(canonical: CanonicalRequest): void {
+  if (!hidesABoundary(canonical)) return;
+  throw new Refusal('path.not-allowed', `the path ${canonical.rawPath} hides a slash (%2F)`, {
+    rule: 'built-in: one reading of a repository',
+    hint: 'Write the slash as it is: the server could read another repository out of the path than the gateway does.',
+  });
 }
 
 /** The rule for the request's own method; every other method it may turn into must have one too. */

@@ -1,12 +1,12 @@
-// Holds GitHub tight until pushes, REST and GraphQL are judged by what they carry (those rules will take this file's
-// place): a credential goes only to the sandbox's own repositories, and of writes only a short list passes.
+// Holds GitHub's web and API tight until REST and GraphQL are judged by what they carry (those rules will take this
+// file's place): a credential goes only to the sandbox's own repositories, and of writes only a short list passes.
 // Never lets what it does not know carry a credential. // Guards: threats.md T8
 import type { CanonicalRequest } from '../flow/flow.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Sandbox } from '../flow/sandbox.ts';
 import { canonicalRepository, coversRepository } from '../kit/repository-name.ts';
+import { notItsRepository } from './git/git-request.ts';
 import type { GithubPlace } from './github-place.ts';
-import { hidesABoundary } from './path-forms.ts';
 
 // Writes under /repos/:owner/:repo whose worst effect is text that a person reads. Reviews can approve, merges and
 // contents change branches: their bodies are not read here, so they are not on the list.
@@ -24,7 +24,6 @@ const harmlessWrites: ReadonlyMap<string, readonly RegExp[]> = new Map([
   ['PATCH', [/^issues\/\d+$/, /^issues\/comments\/\d+$/, /^pulls\/\d+$/, /^pulls\/comments\/\d+$/]],
   ['PUT', [/^issues\/\d+\/labels$/]],
 ]);
-const gitOperation = /^(?:info\/refs|git-upload-pack|git-receive-pack|info\/lfs(?:\/.*)?)$/;
 
 /** Whether the request may carry a credential; throws when it may not go at all. */
 export function judgeRepository(
@@ -33,16 +32,9 @@ export function judgeRepository(
   canonical: CanonicalRequest,
   method: string,
 ): boolean {
-  if (hidesABoundary(canonical)) {
-    throw new Refusal('path.not-allowed', `the path ${canonical.rawPath} hides a slash (%2F)`, {
-      rule: 'built-in: one reading of a repository',
-      hint: 'Write the slash as it is: GitHub could read another repository out of the path than the gateway does.',
-    });
-  }
   const segments = canonical.path.slice(place.prefix.length + 1).split('/');
   if (segments.at(-1) === '') segments.pop();
   if (place.part === 'api') return judgeApi(segments, sandbox, canonical, method);
-  if (place.part === 'site') return judgeSite(segments, sandbox, canonical, method);
   return withoutCredential(canonical, method);
 }
 
@@ -58,47 +50,19 @@ function judgeApi(segments: readonly string[], sandbox: Sandbox, canonical: Cano
   );
 }
 
-function judgeSite(
-  segments: readonly string[],
-  sandbox: Sandbox,
-  canonical: CanonicalRequest,
-  method: string,
-): boolean {
-  const operation = segments.slice(2).join('/').toLowerCase();
-  if (!gitOperation.test(operation)) return withoutCredential(canonical, method);
-  demandRepository(segments[0]!, segments[1]!, sandbox);
-  if (operation === 'git-upload-pack' && method === 'POST') return true;
-  // The query exactly as git sends it: `service` twice could be read either way.
-  if (operation === 'info/refs' && isRead(method) && canonical.query === 'service=git-upload-pack') return true;
-  if (operation === 'git-receive-pack' || canonical.query?.includes('receive-pack')) {
-    throw notJudged(
-      'pushes are refused until their content can be judged',
-      'Fetching works. Ask a person to push the branch.',
-    );
-  }
-  throw notJudged(
-    `${method} ${canonical.path} is not served yet`,
-    'Fetching over git works; Git LFS and other git services do not yet.',
-  );
-}
-
 /** Open to read as anybody could, without our credential; nothing else. */
 function withoutCredential(canonical: CanonicalRequest, method: string): boolean {
   if (isRead(method)) return false;
   throw notJudged(
     `${method} ${canonical.path} cannot be tied to a repository of this sandbox`,
-    'This version judges REST calls under /repos/OWNER/REPO and git fetches. GraphQL, and calls about users, organisations and gists, are refused.',
+    'This version judges REST calls under /repos/OWNER/REPO and git. GraphQL, and calls about users, organisations and gists, are refused.',
   );
 }
 
 function demandRepository(owner: string, name: string, sandbox: Sandbox): void {
   const repository = canonicalRepository(owner, name);
   if (repository !== null && coversRepository(sandbox.repos, repository)) return;
-  const shown = repository ?? `${owner}/${name}`;
-  throw new Refusal('repo.not-allowed', `${shown} is not among the repositories of ${sandbox.id}`, {
-    rule: 'repos of the registration',
-    hint: `Its repositories: ${sandbox.repos.join(', ') || 'none'}. To allow it, register the sandbox with "repos": ["${shown}"].`,
-  });
+  throw notItsRepository(repository ?? `${owner}/${name}`, sandbox);
 }
 
 function isRead(method: string): boolean {

@@ -46,6 +46,11 @@ export interface Exchange {
   /** True once the head of a final answer has been given. */
   readonly answered: boolean;
 
+  /**
+   * The same conversation in payload form, for a stage that reads or changes a body. To be asked before anything was
+   * taken or given, and used in place of the exchange from then on.
+   */
+  asPayload(): Exchange;
   /** Starts sending the request body; must be called once if the answer is to be forwarded. Honours back-pressure. */
   sendBody(to: BodyWriter): void;
   /** An interim answer (103 and the like). 100 is the exchange's own business. */

@@ -49,6 +49,8 @@ export interface Arrived {
   readonly request: RawRequest;
   readonly exchange: Exchange;
   readonly trail: Trail;
+  /** What git asks for, in words for the journal: operation, repository, refs. */
+  readonly asked?: string;
 }
 
 /** The one reading of a request that every decision uses. */
@@ -83,7 +85,33 @@ export interface Permission {
   readonly tunnel: boolean;
   /** The credential that belongs to this host and path for this sandbox; null: none. */
   readonly credential: string | null;
+  /** What it asks of a repository, when it is git that asks; null: it is not. */
+  readonly git: GitRequest | null;
 }
+
+/** A request of git or git-lfs, read from its method, path and query. What its body carries is judged after this. */
+export interface GitRequest {
+  /** Canonical `owner/name`. */
+  readonly repository: string;
+  /** The path before the service as it came, e.g. `/Owner/Name.git`: what the gateway's own questions are asked under. */
+  readonly rawRepositoryPath: string;
+  readonly operation: GitOperation;
+  /** Of an `lfs-object`: what stands for the storage's own URL. */
+  readonly ticket: string | null;
+}
+
+export type GitOperation =
+  | 'advertise-upload'
+  | 'advertise-receive'
+  | 'upload-pack'
+  | 'receive-pack'
+  | 'lfs-batch'
+  | 'lfs-locks'
+  | 'lfs-lock'
+  | 'lfs-unlock'
+  | 'lfs-verify-locks'
+  /** A URL that this door handed out in place of one of the storage. */
+  | 'lfs-object';
 
 export interface Authorized extends Identified {
   readonly permission: Permission;

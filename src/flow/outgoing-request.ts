@@ -2,13 +2,22 @@
 // and by no one else: like a Secret it does not print or serialize.
 import type { HeaderList } from './header-list.ts';
 
+export interface OutgoingOrigin {
+  readonly scheme: 'https';
+  readonly host: string;
+  readonly port: number;
+}
+
 export class OutgoingRequest {
   readonly #target: string;
   readonly #headers: HeaderList;
+  /** Where it goes, when that is not where the request was addressed to. */
+  readonly origin: OutgoingOrigin | null;
 
-  constructor(target: string, headers: HeaderList) {
+  constructor(target: string, headers: HeaderList, origin: OutgoingOrigin | null = null) {
     this.#target = target;
     this.#headers = headers;
+    this.origin = origin;
   }
 
   /** Origin-form target, as it goes on the wire (may hold a key in the query). */

@@ -6,8 +6,20 @@ import type { Refusal } from './refusal.ts';
 
 const gitEndpoint = /\/(?:info\/refs|git-upload-pack|git-receive-pack)(?:\?|$)/;
 
-export function renderRefusal(refusal: Refusal, flow: Arrived): { headers: HeaderList; body: Buffer } {
+export interface RefusalAnswer {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Buffer;
+}
+
+export function renderRefusal(refusal: Refusal, flow: Arrived): RefusalAnswer {
   const headers = new HeaderList();
+  if (refusal.inProtocol !== null) {
+    const { contentType, body } = refusal.inProtocol;
+    headers.append('Content-Type', contentType).append('Cache-Control', 'no-cache');
+    headers.append('X-Sallyport-Refused', refusal.code);
+    return { status: 200, headers, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
+  }
   const forGit = gitEndpoint.test(flow.request.target);
   headers.append('Content-Type', forGit ? 'text/plain; charset=utf-8' : 'application/json');
   headers.append('Cache-Control', 'no-store');
@@ -16,7 +28,7 @@ export function renderRefusal(refusal: Refusal, flow: Arrived): { headers: Heade
   if (refusal.status === 407) headers.append('Proxy-Authenticate', 'Basic realm="sallyport"');
   if (refusal.retryAfterSeconds !== null) headers.append('Retry-After', String(refusal.retryAfterSeconds));
   const text = forGit ? inWords(refusal, flow) : `${JSON.stringify(asJson(refusal, flow))}\n`;
-  return { headers, body: Buffer.from(text) };
+  return { status: refusal.status, headers, body: Buffer.from(text) };
 }
 
 function asJson(refusal: Refusal, flow: Arrived): object {

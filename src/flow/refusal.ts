@@ -34,6 +34,23 @@ export const refusalStatus = {
   'tunnel.hidden-name': 403,
   'repo.not-allowed': 403,
   'repo.operation-not-judged': 403,
+  'git.dumb-http': 403,
+  'git.not-understood': 403,
+  'git.unmarked-host': 403,
+  'git.malformed': 400,
+  'push.deletion': 403,
+  'push.protected-branch': 403,
+  'push.branch-not-allowed': 403,
+  'push.namespace': 403,
+  'push.tag-moved': 403,
+  'push.force': 403,
+  'push.protected-path': 403,
+  'push.stale': 403,
+  'push.undecided': 403,
+  'limit.push-size': 413,
+  'lfs.malformed': 400,
+  'lfs.not-allowed': 403,
+  'lfs.ticket': 403,
   'credential.missing': 502,
   'credential.unreadable': 502,
   'upstream.address-refused': 502,
@@ -59,6 +76,14 @@ export interface RefusalDetail {
   /** For the operator only: never sent to the sandbox. */
   readonly cause?: unknown;
   readonly retryAfterSeconds?: number;
+  /** The answer in the protocol of a client that shows no other; null or left out: by status. */
+  readonly inProtocol?: ProtocolAnswer | null;
+}
+
+/** Sent with status 200, because the client reads it only then. */
+export interface ProtocolAnswer {
+  readonly contentType: string;
+  readonly body: Uint8Array;
 }
 
 /** What to do when nothing more particular was said: no refusal leaves without a next step. */
@@ -90,6 +115,7 @@ export class Refusal extends Error {
   readonly rule: string;
   readonly hint: string;
   readonly retryAfterSeconds: number | null;
+  readonly inProtocol: ProtocolAnswer | null;
 
   constructor(code: RefusalCode, message: string, detail: RefusalDetail = {}) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -98,5 +124,6 @@ export class Refusal extends Error {
     this.rule = detail.rule ?? code;
     this.hint = detail.hint ?? generalHint(code);
     this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
+    this.inProtocol = detail.inProtocol ?? null;
   }
 }

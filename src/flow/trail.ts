@@ -23,6 +23,15 @@ export class Trail {
     this.#markedMs = nowMs;
   }
 
+  /** One more thing to give back when the flow is over. */
+  alsoRelease(act: () => void): void {
+    const before = this.release;
+    this.release = () => {
+      before?.();
+      act();
+    };
+  }
+
   /** The flow is over, however it ended: what it held is given back, once. */
   end(): void {
     const { release } = this;

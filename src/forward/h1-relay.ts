@@ -220,8 +220,19 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       upstream.socket.resume();
       this.#pool.give(upstream, this.#keepAlive);
     } else upstream.socket.destroy();
-    this.#writer!.end(trailers === null ? null : new HeaderList(trailers.names, trailers.keys, trailers.values));
-    this.#resolve(learn(this.#flow, { status: response.status, upstreamAddress: upstream.address }));
+    this.#conclude(trailers === null ? null : new HeaderList(trailers.names, trailers.keys, trailers.values));
+  }
+
+  /** The answer is whole; whoever rewrites it on the way to the client may still find that it must not be passed on. */
+  #conclude(trailers: HeaderList | null): void {
+    try {
+      this.#writer!.end(trailers);
+    } catch (cause) {
+      this.#reject(cause instanceof Refusal ? cause : unsafeAnswer(this.#flow, 'sent an unreadable answer', cause));
+      return;
+    }
+    const { status } = this.#response!;
+    this.#resolve(learn(this.#flow, { status, upstreamAddress: this.#upstream.address }));
   }
 
   #upgrade(head: ParsedResponseHead, bytes: Buffer, at: number): void {
@@ -248,8 +259,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     // An answer until close is whole when the close was in good order.
     if (this.#raw || (this.#response?.framing.kind === 'until-close' && error === null)) {
       this.#settled = true;
-      this.#writer!.end(null);
-      this.#resolve(learn(this.#flow, { status: this.#response!.status, upstreamAddress: this.#upstream.address }));
+      this.#conclude(null);
       return;
     }
     this.#settled = true;

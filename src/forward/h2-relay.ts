@@ -79,7 +79,9 @@ class H2Relay implements Perishable {
     });
     stream.on('data', (chunk: Buffer) => {
       this.#touch();
-      if (this.#writer !== null && !this.#writer.write(chunk)) stream.pause();
+      this.#orBreakOff(() => {
+        if (this.#writer !== null && !this.#settled && !this.#writer.write(chunk)) stream.pause();
+      });
     });
     stream.on('end', () => {
       if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) this.#complete();
@@ -155,7 +157,12 @@ class H2Relay implements Perishable {
       return;
     }
     this.#settle();
-    this.#writer!.end(this.#trailers);
+    try {
+      this.#writer!.end(this.#trailers);
+    } catch (cause) {
+      this.#reject(cause instanceof Refusal ? cause : unsafeAnswer(this.#flow, 'sent an unreadable answer', cause));
+      return;
+    }
     this.#resolve(learn(this.#flow, { status: this.#status, upstreamAddress: this.#upstream.address }));
   }
 

@@ -1,6 +1,7 @@
 // The questions the gateway itself asks an upstream in protocol version 2: give me these objects (or only the commits
 // between two points), and which refs are there. Built from ids and names that are checked again here, because a line
 // feed in one of them would be another line of the request.
+import type { Advertisement } from './advertisement.ts';
 import { GitRemoteError } from './git-remote-error.ts';
 import { GitWireError } from './git-wire-error.ts';
 import { delimPkt, encodePkt, flushPkt, PktReader } from './pkt-line.ts';
@@ -12,6 +13,16 @@ export interface FetchQuestion {
   readonly haves?: readonly string[];
   /** `tree:0`: commits alone. `blob:none`: commits and trees. Without it, everything. */
   readonly filter?: 'tree:0' | 'blob:none';
+  /** Of a wanted commit the commit itself, without its parents. */
+  readonly depth?: 1;
+}
+
+/** What a server said it understands: one that is told anything else ends the conversation. */
+export interface ServerAbilities {
+  readonly filter: boolean;
+  readonly shallow: boolean;
+  readonly agent: boolean;
+  readonly objectFormat: boolean;
 }
 
 export interface RemoteRef {
@@ -22,15 +33,45 @@ export interface RemoteRef {
   readonly symrefTarget: string | null;
 }
 
+type Introduction = Pick<ServerAbilities, 'agent' | 'objectFormat'>;
+
 const AGENT = 'agent=sallyport';
+const everything: Introduction = { agent: true, objectFormat: true };
+
+/** What can be asked of the server that advertised this. One of which nothing can be asked is an error. */
+export function abilitiesOf({ version, capabilities }: Advertisement): ServerAbilities {
+  const valuesOf = (key: string): readonly string[] | null => {
+    const found = capabilities.find((word) => word === key || word.startsWith(`${key}=`));
+    return found === undefined ? null : found.slice(key.length + 1).split(' ');
+  };
+  const fetch = valuesOf('fetch');
+  if (version !== 2 || fetch === null || valuesOf('ls-refs') === null) {
+    throw new GitWireError(
+      'unsupported',
+      'the git server does not speak version 2 of the protocol of git, without which it cannot be asked what a push would change; it needs git 2.18 or later',
+    );
+  }
+  const formats = valuesOf('object-format');
+  if (formats !== null && !formats.includes('sha1')) {
+    throw new GitWireError('unsupported', 'the repository names its objects by SHA-256; only SHA-1 is understood');
+  }
+  return {
+    filter: fetch.includes('filter'),
+    shallow: fetch.includes('shallow'),
+    agent: valuesOf('agent') !== null,
+    objectFormat: formats !== null,
+  };
+}
 
 /** Sent in one go with `done`, so that the answer is the pack, with no negotiation. */
-export function renderFetchRequest({ wants, haves = [], filter }: FetchQuestion): Buffer {
+export function renderFetchRequest(question: FetchQuestion, to: Introduction = everything): Buffer {
+  const { wants, haves = [], filter, depth } = question;
   if (wants.length === 0) throw new GitWireError('malformed', 'a fetch that wants nothing');
   return Buffer.concat([
-    ...command('fetch'),
+    ...command('fetch', to),
     // Deltas against bases in the same pack by offset are smaller; bases outside it (thin-pack) are not asked for.
     ...['ofs-delta', 'no-progress'].map((word) => encodePkt(`${word}\n`)),
+    ...(depth === undefined ? [] : [encodePkt(`deepen ${depth}\n`)]),
     ...(filter === undefined ? [] : [encodePkt(`filter ${filter}\n`)]),
     ...wants.map((id) => encodePkt(`want ${checked(id)}\n`)),
     ...haves.map((id) => encodePkt(`have ${checked(id)}\n`)),
@@ -40,12 +81,12 @@ export function renderFetchRequest({ wants, haves = [], filter }: FetchQuestion)
 }
 
 /** Refs that begin with one of `prefixes` (all, without any); tags with what they lead to. */
-export function renderLsRefsRequest(prefixes: readonly string[]): Buffer {
+export function renderLsRefsRequest(prefixes: readonly string[], to: Introduction = everything): Buffer {
   for (const prefix of prefixes) {
     if (!isRefName(`${prefix}x`)) throw new GitWireError('malformed', 'a prefix that cannot begin the name of a ref');
   }
   return Buffer.concat([
-    ...command('ls-refs'),
+    ...command('ls-refs', to),
     encodePkt('peel\n'),
     encodePkt('symrefs\n'),
     ...prefixes.map((prefix) => encodePkt(`ref-prefix ${prefix}\n`)),
@@ -84,8 +125,13 @@ function readRef(text: string): RemoteRef {
   return { name, id, peeled, symrefTarget: attribute('symref-target:') };
 }
 
-function command(name: 'fetch' | 'ls-refs'): Buffer[] {
-  return [encodePkt(`command=${name}\n`), encodePkt(`${AGENT}\n`), encodePkt('object-format=sha1\n'), delimPkt];
+function command(name: 'fetch' | 'ls-refs', to: Introduction): Buffer[] {
+  return [
+    encodePkt(`command=${name}\n`),
+    ...(to.agent ? [encodePkt(`${AGENT}\n`)] : []),
+    ...(to.objectFormat ? [encodePkt('object-format=sha1\n')] : []),
+    delimPkt,
+  ];
 }
 
 function checked(id: string): string {

@@ -11,7 +11,9 @@ export type GitOperation =
   | 'lfs-locks'
   | 'lfs-lock'
   | 'lfs-unlock'
-  | 'lfs-verify-locks';
+  | 'lfs-verify-locks'
+  /** Not LFS's own: an address under which the gateway hands out an object (`info/lfs/door/TICKET`). */
+  | 'lfs-object';
 
 export type Recognised =
   /** `repository` is `owner/repo` as it was written, without `.git`: not yet canonical. */
@@ -25,6 +27,7 @@ export type Recognised =
 /** Words that name a git service wherever they stand in a path, in any case. */
 const gitWords = /(?:^|\/)(?:git-(?:upload|receive)-(?:pack|archive)|info\/(?:refs|lfs))(?:\/|$)/i;
 const dumbPath = /^(?:HEAD|config|description|packed-refs|info(?:\/.*)?|objects(?:\/.*)?)$/i;
+const doorTicket = /^info\/lfs\/door\/[\w-]{16,64}$/;
 const lockId = /^info\/lfs\/locks\/[^/]+\/unlock$/;
 
 const odd: Recognised = { kind: 'odd-git' };
@@ -51,12 +54,15 @@ export function recognise(method: string, path: string, query: string | null): R
 function operationOf(method: string, rest: string, query: string | null): GitOperation | null {
   if (method === 'GET') {
     if (rest === 'info/lfs/locks') return 'lfs-locks';
+    if (doorTicket.test(rest) && query === null) return 'lfs-object';
     if (rest !== 'info/refs') return null;
     // The query exactly as git sends it: `service` twice could be read either way.
     if (query === 'service=git-upload-pack') return 'advertise-upload';
     return query === 'service=git-receive-pack' ? 'advertise-receive' : null;
   }
-  if (method !== 'POST' || query !== null) return null;
+  if (query !== null) return null;
+  if (doorTicket.test(rest) && (method === 'PUT' || method === 'POST')) return 'lfs-object';
+  if (method !== 'POST') return null;
   if (lockId.test(rest)) return 'lfs-unlock';
   return posted.get(rest) ?? null;
 }

@@ -71,8 +71,8 @@ const branch = z
   .min(1, 'must not be empty')
   .max(250)
   .refine(
-    (text) => !notInABranch.test(text) && !text.startsWith('refs/'),
-    'is not a branch pattern; write it like sandbox/* (the name alone, without refs/heads/)',
+    (text) => !notInABranch.test(text) && (!text.startsWith('refs/') || text.startsWith('refs/tags/')),
+    'is not a branch pattern; write it like sandbox/* (the name alone, without refs/heads/), or refs/tags/* for tags',
   );
 
 const expiresAt = z.iso

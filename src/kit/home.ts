@@ -13,6 +13,8 @@ export interface Places {
   readonly caDirectory: string;
   readonly caCertificate: string;
   readonly journalDirectory: string;
+  /** Pushes that wait to be judged. */
+  readonly spoolDirectory: string;
   readonly registryFile: string;
 }
 
@@ -34,6 +36,7 @@ export function placesIn(home: string): Places {
     caDirectory,
     caCertificate: join(caDirectory, 'ca.pem'),
     journalDirectory: join(home, 'journal'),
+    spoolDirectory: join(home, 'spool'),
     registryFile: join(home, 'registry.json'),
   };
 }

@@ -1,12 +1,13 @@
 // `allow`: entries of the document become rules. A preset brings its own rules; a package-manager preset brings the
 // hosts found in the user's own configuration. Never decides about a request.
+
+import { compileGlob } from '../kit/glob.ts';
 import { didYouMean } from './closest-word.ts';
 import type { AllowRule } from './compiled.ts';
 import type { Findings } from './findings.ts';
 import { exactHost } from './host-pattern.ts';
 import type { PackageFamily, PackageHosts } from './package-hosts.ts';
 import type { PackageOrigin } from './packages/package-origin.ts';
-import { compilePathPattern } from './path-pattern.ts';
 import type { PresetCatalog } from './presets.ts';
 import { type AllowRuleDocument, allowPreset, allowRule } from './schema.ts';
 
@@ -14,6 +15,8 @@ export interface CompiledAllow {
   readonly rules: AllowRule[];
   /** Presets in use, in order. */
   readonly presets: string[];
+  /** Hosts of those presets that serve git. */
+  readonly gitHosts: string[];
 }
 
 /** Names of the package families whose presets the document uses; read before the rest, because asking takes time. */
@@ -33,7 +36,7 @@ export function compileAllow(
   catalog: PresetCatalog,
   packages: ReadonlyMap<PackageFamily, PackageHosts>,
 ): CompiledAllow {
-  const compiled: CompiledAllow = { rules: [], presets: [] };
+  const compiled: CompiledAllow = { rules: [], presets: [], gitHosts: [] };
   if (value === undefined || value === null) {
     findings.warn('`allow` names nothing, so every request will be refused: add `- preset: NAME` or `- host: NAME`');
     return compiled;
@@ -79,6 +82,7 @@ function addPreset(
     return;
   }
   compiled.presets.push(preset.name);
+  compiled.gitHosts.push(...preset.gitHosts);
   const name = `allow[${path[1]}] (preset ${preset.name})`;
   const line = findings.lineOf(path);
   for (const rule of preset.rules) compiled.rules.push(...rulesOf(rule, name, line));
@@ -105,12 +109,12 @@ function rulesOf(rule: AllowRuleDocument, name: string, line: number): AllowRule
 
 // Installing only reads. `npm audit` posts the list of packages; publishing (PUT) is never part of a preset.
 const readOnly: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-const npmAudit = { methods: new Set(['POST']), paths: [compilePathPattern('/**/-/npm/v1/security/**')] };
+const npmAudit = { methods: new Set(['POST']), paths: [compileGlob('/**/-/npm/v1/security/**')] };
 
 function packageRules(origin: PackageOrigin, family: PackageFamily, name: string, line: number): AllowRule[] {
   const plainHttp = origin.scheme === 'http';
   const shared = { name, line, host: exactHost(origin.host), ports: [origin.port], plainHttp, tunnel: false };
-  const paths = origin.paths ? origin.paths.map(compilePathPattern) : null;
+  const paths = origin.paths ? origin.paths.map(compileGlob) : null;
   const rules: AllowRule[] = [{ ...shared, methods: readOnly, paths }];
   if (family === 'npm') rules.push({ ...shared, ...npmAudit });
   return rules;

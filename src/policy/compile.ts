@@ -1,6 +1,7 @@
 // From a document to the compiled policy the stages read. Goes through every section, whatever is wrong in another,
 // so that a person sees all errors at once. Never decides about a request; never reads a secret.
 import { z } from 'zod';
+import { compileGlob } from '../kit/glob.ts';
 import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
 import { compileUpstream } from './compile-upstream.ts';
@@ -17,6 +18,7 @@ import {
   auditSection,
   defaultProxyDoors,
   githubSection,
+  gitSection,
   limitsSection,
   listenSection,
   policySection,
@@ -40,6 +42,7 @@ const sections = strictKeys({
   credentials: section,
   policy: section,
   github: section,
+  git: section,
   limits: section,
   upstream: section,
   audit: section,
@@ -54,6 +57,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const listen = compileListen(document.listen, findings);
   const policy = compilePolicySection(document.policy, findings);
   const github = findings.check(githubSection, document.github ?? {}, ['github']);
+  const git = findings.check(gitSection, document.git ?? {}, ['git']);
   const limits = findings.check(limitsSection, document.limits ?? {}, ['limits']);
   const audit = findings.check(auditSection, document.audit ?? {}, ['audit']);
   const upstream = compileUpstream(document.upstream, input.directory, input.machine, findings);
@@ -65,9 +69,9 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     for (const host of spec.placements.flatMap((placement) => placement.hosts)) placed.add(host, spec);
   }
   checkTunnels(allow.rules, findings);
-  warnAboutUnreachable(credentials, allow.rules, github?.hosts ?? [], findings);
+  warnAboutUnreachable(credentials, allow.rules, { github: github?.hosts ?? [], git: git?.hosts ?? [] }, findings);
 
-  if (findings.errors.length > 0 || !policy || !github || !limits || !audit) {
+  if (findings.errors.length > 0 || !policy || !github || !git || !limits || !audit) {
     const errors = findings.errors.sort((a, b) => a.line - b.line || a.column - b.column);
     return { ok: false, errors };
   }
@@ -80,12 +84,16 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     credentialsFor: (host) => placed.find(host),
     ...policy,
     githubHosts: [...new Set(['github.com', ...github.hosts])],
+    gitHosts: new Set([...allow.gitHosts, ...git.hosts]),
+    publicFetch: git.public_fetch,
     limits: {
       requestsPerMinute: limits.requests_per_minute,
       concurrentRequests: limits.concurrent_requests,
       connections: limits.connections,
       headBytes: limits.head_bytes,
       requestBodyBytes: limits.request_body_bytes,
+      pushBytes: limits.push_bytes,
+      spoolBytes: limits.spool_bytes,
       connectTimeoutMs: limits.connect_timeout_ms,
       headersTimeoutMs: limits.headers_timeout_ms,
       idleTimeoutMs: limits.idle_timeout_ms,
@@ -120,8 +128,11 @@ function compilePolicySection(value: unknown, findings: Findings): PolicySection
   }
   return {
     blockedApiPatterns,
-    protectedBranches: checked.protected_branches,
-    protectedPaths: checked.protected_paths,
+    // In lower case: a server on a disk that does not tell cases apart would take `Main` for `main`.
+    protectedBranches: checked.protected_branches.map((text) =>
+      compileGlob(text.replace(/^refs\/heads\//, '').toLowerCase()),
+    ),
+    protectedPaths: checked.protected_paths.map((text) => compileGlob(text.replace(/^\//, '').toLowerCase())),
     allowForcePush: checked.allow_force_push,
     allowBranchDeletion: checked.allow_branch_deletion,
   };
@@ -149,7 +160,7 @@ function checkTunnels(rules: readonly AllowRule[], findings: Findings): void {
 function warnAboutUnreachable(
   credentials: ReadonlyMap<string, CredentialSpec>,
   rules: readonly AllowRule[],
-  githubHosts: readonly string[],
+  named: Readonly<Record<'github' | 'git', readonly string[]>>,
   findings: Findings,
 ): void {
   const reaches = (host: string): AllowRule | undefined =>
@@ -165,8 +176,10 @@ function warnAboutUnreachable(
       findings.warn(`credential ${spec.name} is never used: its hosts are tunnels, which are not decrypted`);
     }
   }
-  for (const host of githubHosts) {
-    if (!reaches(host)) findings.warn(`github.hosts names ${host}, but no entry of \`allow\` covers it`);
+  for (const [section, hosts] of Object.entries(named)) {
+    for (const host of hosts) {
+      if (!reaches(host)) findings.warn(`${section}.hosts names ${host}, but no entry of \`allow\` covers it`);
+    }
   }
 }
 

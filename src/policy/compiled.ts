@@ -1,5 +1,6 @@
 // The compiled form of the policy document: what the stages read. Types only, so that a stage can know the shape
 // of the policy without importing how it is made.
+import type { Glob } from '../kit/glob.ts';
 
 /** Answers whether a canonical host is covered. `*.a.b` covers subdomains at any depth, never the apex. */
 export interface HostPattern {
@@ -77,6 +78,9 @@ export interface Limits {
   readonly headBytes: number;
   /** 0: no limit. */
   readonly requestBodyBytes: number;
+  /** One push, and all pushes that wait on disk together. */
+  readonly pushBytes: number;
+  readonly spoolBytes: number;
   readonly connectTimeoutMs: number;
   readonly headersTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -102,12 +106,18 @@ export interface CompiledPolicy {
   /** Credentials with a placement that covers the host. */
   credentialsFor(host: string): readonly CredentialSpec[];
   readonly blockedApiPatterns: ReadonlyMap<string, readonly BlockedApiPattern[]>;
-  readonly protectedBranches: readonly string[];
-  readonly protectedPaths: readonly string[];
+  /** Over names of branches in lower case, without `refs/heads/`. */
+  readonly protectedBranches: readonly Glob[];
+  /** Over paths of files in lower case, without a slash at the front. */
+  readonly protectedPaths: readonly Glob[];
   readonly allowForcePush: boolean;
   readonly allowBranchDeletion: boolean;
   /** github.com and the approved GitHub Enterprise hosts. */
   readonly githubHosts: readonly string[];
+  /** Other hosts that serve git, where pushes are judged too. */
+  readonly gitHosts: ReadonlySet<string>;
+  /** Whether repositories that are not the sandbox's may be fetched, without a credential. */
+  readonly publicFetch: boolean;
   readonly limits: Limits;
   readonly upstream: {
     readonly resolve: readonly ResolveEntry[];

@@ -20,6 +20,8 @@ export interface Preset {
   readonly credentials: readonly PresetCredential[];
   /** Its hosts come from this package manager's own configuration. */
   readonly packages: PackageFamily | null;
+  /** Its hosts that serve git. */
+  readonly gitHosts: readonly string[];
 }
 
 export interface PresetCatalog {
@@ -61,6 +63,7 @@ export function readPresets(text: string, file: string): PresetCatalog {
       rules: checked.allow ?? [],
       credentials: Object.entries(checked.credentials ?? {}).map(([key, spec]) => presetCredentialOf(key, spec)),
       packages: family,
+      gitHosts: checked.git_hosts ?? [],
     };
     presets.set(name, preset);
     for (const credential of preset.credentials) credentials.set(credential.name, { preset: name, credential });

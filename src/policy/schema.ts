@@ -233,6 +233,7 @@ export const ownCredential = strictKeys(
 export const presetDocument = strictKeys({
   about: z.string(),
   packages: z.string().optional(),
+  git_hosts: z.array(hostName).optional(),
   allow: z.array(allowRule).optional(),
   credentials: z
     .record(

@@ -82,6 +82,8 @@ export const limitsSection = strictKeys({
   connections: wholeNumber(1, 1_000_000).default(1024),
   head_bytes: wholeNumber(1024, 1_048_576).default(65_536),
   request_body_bytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
+  push_bytes: wholeNumber(1024, Number.MAX_SAFE_INTEGER).default(2 * 1024 ** 3),
+  spool_bytes: wholeNumber(1024, Number.MAX_SAFE_INTEGER).default(8 * 1024 ** 3),
   connect_timeout_ms: wholeNumber(1, maxInteger).default(10_000),
   // An LLM may think for minutes before the first byte of its answer.
   headers_timeout_ms: wholeNumber(1, maxInteger).default(600_000),
@@ -117,6 +119,11 @@ export const policySection = strictKeys({
 
 export const githubSection = strictKeys({
   hosts: z.array(hostName, { error: 'write a list of host names' }).default([]),
+});
+
+export const gitSection = strictKeys({
+  hosts: z.array(hostName, { error: 'write a list of host names' }).default([]),
+  public_fetch: yesOrNo.default(false),
 });
 
 const part = z.unknown().optional();

@@ -1,4 +1,5 @@
-// Our questions to an upstream against a real upload-pack, and its packs against git's own index-pack.
+// Our questions to an upstream against a real upload-pack, and its packs against git's own index-pack. Then the same
+// through the whole way out, on histories made by chance: what we are told equals rev-list and cat-file.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,6 +11,12 @@ import {
 } from '../../src/git-wire/fetch-v2.ts';
 import { FetchAnswerReader } from '../../src/git-wire/fetch-v2-answer.ts';
 import { GitRemoteError } from '../../src/git-wire/git-remote-error.ts';
+import { oidOf } from '../../src/git-wire/object-id.ts';
+import { type AskingGateway, gitHost, gitLogin, startAskingGateway } from '../support/asked-git-server.ts';
+import type { GitFolder } from '../support/git-folder.ts';
+import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';
+import { makeTestCa } from '../support/test-ca.ts';
+import { Chance, seedOf } from './git-pack-ground.ts';
 import { GitGround } from './git-wire-ground.ts';
 
 const ground = new GitGround();
@@ -89,3 +96,76 @@ describe('a real upload-pack answers our questions', () => {
     expect(all[0]).toEqual({ name: 'HEAD', id: commits[5], peeled: null, symrefTarget: 'refs/heads/main' });
   });
 });
+
+describe('what the gateway is told of a history made by chance is what git says of it', () => {
+  const ca = makeTestCa();
+  const chance = new Chance(seedOf('git-wire-fetch'));
+  let upstream: GitUpstream;
+  let gateway: AskingGateway;
+  let repository: GitFolder;
+  let ids: string[];
+  let objects: string[];
+
+  beforeAll(async () => {
+    upstream = await startGitUpstream(ca, { [gitHost]: `${gitLogin.user}:${gitLogin.token}` });
+    gateway = startAskingGateway(ca, upstream.address);
+    repository = await upstream.create('acme/chance');
+    await repository.run(['fast-import', '--quiet'], drawHistory(chance, 400));
+    await repository.git('tag', '-a', 'v1', '-m', 'v1', 'h399');
+    await repository.git('repack', '-adfq', '--depth=20', '--window=20');
+    ids = (await repository.git('rev-list', '--all')).split('\n');
+    const all = await repository.git('rev-list', '--objects', '--no-object-names', '--all');
+    objects = [...all.split('\n'), await repository.git('rev-parse', 'v1')];
+  });
+
+  afterAll(async () => {
+    gateway.close();
+    await upstream.close();
+  });
+
+  const some = (from: readonly string[], most: number): string[] =>
+    Array.from({ length: 1 + chance.below(most) }, () => chance.one(from));
+
+  test('commits from some and not from others: as rev-list', async () => {
+    expect(ids).toHaveLength(400);
+    for (let round = 0; round < 120; round++) {
+      const wants = [...new Set(some(ids, 3))];
+      const haves = chance.below(5) === 0 ? [] : [...new Set(some(ids, 3))];
+      const told = await gateway.open('acme/chance').commits(wants, haves);
+      const listed = await repository.git('rev-list', '--parents', ...wants, '--not', ...haves);
+      const lines = [...told].map(([id, { parents }]) => [id, ...parents].join(' '));
+      expect(lines.sort(), `${wants} --not ${haves}`).toEqual(listed === '' ? [] : listed.split('\n').sort());
+    }
+  });
+
+  test('objects of all types, nested and not, in any order: as cat-file', async () => {
+    for (let round = 0; round < 60; round++) {
+      const wanted = [...new Set(some(objects, 300))];
+      const told = await gateway.open('acme/chance').objects(wanted);
+      expect([...told.keys()].sort()).toEqual([...wanted].sort());
+      const stated = await repository.run(['cat-file', '--batch-check'], `${wanted.join('\n')}\n`);
+      const lines = wanted.map((id) => `${id} ${told.get(id)?.type} ${told.get(id)?.content.length}`);
+      expect(stated.stdout.trim().split('\n')).toEqual(lines);
+      for (const [id, { type, content }] of told) expect(oidOf(type, content)).toBe(id);
+    }
+  });
+});
+
+/** A stream for fast-import: commits with none to three parents, folders in folders, files that change a little. */
+function drawHistory(chance: Chance, count: number): string {
+  const stream: string[] = [];
+  for (let mark = 1; mark <= count; mark++) {
+    const message = `change ${mark}`;
+    stream.push(`commit refs/heads/h${mark}`, `mark :${mark}`, `committer a <a@b> ${1_700_000_000 + mark} +0000`);
+    stream.push(`data ${message.length}`, message);
+    const parents = new Set<number>();
+    const wanted = mark === 1 || chance.below(100) < 4 ? 0 : chance.below(100) < 30 ? 1 + chance.below(3) : 1;
+    for (let i = 0; i < wanted; i++) parents.add(mark - 1 - chance.below(Math.min(mark - 1, 12)));
+    let place = 0;
+    for (const parent of parents) stream.push(`${place++ === 0 ? 'from' : 'merge'} :${parent}`);
+    const text = `${'the same line\n'.repeat(40 + chance.below(20))}${mark}\n`;
+    const folders = Array.from({ length: chance.below(4) }, () => `d${chance.below(3)}/`).join('');
+    stream.push(`M 100644 inline ${folders}f${chance.below(4)}`, `data ${text.length}`, text);
+  }
+  return `${stream.join('\n')}\n`;
+}

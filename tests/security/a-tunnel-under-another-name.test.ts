@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
 import { SandboxLimits } from '../../src/authorize/limits.ts';
 import type { Authorized, RawRequest } from '../../src/flow/flow.ts';
-import { acceptedFlow, callerFrom, canonicalOf, refusalOf, sandboxWith } from '../support/hand-made-flow.ts';
+import { acceptedFlow, callerFrom, canonicalOf, noGitPorts, refusalOf, sandboxWith } from '../support/hand-made-flow.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
 
 const policy = handMadePolicy({ allow: [{ host: 'pinned.example.com', tunnel: true }] });
@@ -11,7 +11,7 @@ const limits = new SandboxLimits({ limits: () => policy.limits });
 function run(handshake: Partial<RawRequest>): Authorized {
   const canonical = canonicalOf('CONNECT', 'https://pinned.example.com', 'tunnel');
   const flow = { ...acceptedFlow(callerFrom(), canonical, handshake), sandbox: sandboxWith() };
-  return createAuthorizeStage(() => policy, limits).run(flow) as Authorized;
+  return createAuthorizeStage(() => policy, limits, noGitPorts).run(flow) as Authorized;
 }
 
 describe('what passes undecrypted must show, in the clear, the name that was asked for', () => {

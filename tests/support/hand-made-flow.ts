@@ -1,11 +1,13 @@
 // Flows, callers, sandboxes and canonical requests made by hand, for tests of one stage alone.
 import { canonicalTarget } from '../../src/accept/canonical-path.ts';
+import type { GitPorts } from '../../src/authorize/git/authorize-git.ts';
 import type { Exchange } from '../../src/flow/exchange.ts';
 import type { Accepted, Caller, CanonicalRequest, RawRequest } from '../../src/flow/flow.ts';
 import { HeaderList } from '../../src/flow/header-list.ts';
 import { Refusal } from '../../src/flow/refusal.ts';
 import type { Sandbox } from '../../src/flow/sandbox.ts';
 import { Trail } from '../../src/flow/trail.ts';
+import { Spool } from '../../src/kit/spool.ts';
 
 export function sandboxWith(over: Partial<Sandbox> = {}): Sandbox {
   return {
@@ -59,6 +61,20 @@ export function acceptedFlow(caller: Caller, canonical: CanonicalRequest, over: 
   const exchange = {} as Exchange;
   return { requestId: 'r1', arrivedAt: 0, caller, request, exchange, trail: new Trail(0), canonical };
 }
+
+/** For flows that are not of git: whoever uses one of these has taken a wrong turn. */
+export const noGitPorts: GitPorts = {
+  spool: new Spool('/nonexistent', () => 0),
+  openGitServer: () => {
+    throw new Error('no git server is asked here');
+  },
+  lfsTickets: {
+    issue: () => {
+      throw new Error('no tickets are issued here');
+    },
+    find: () => null,
+  },
+};
 
 /** The refusal that `run` ends in; any other end is a failure of the test. */
 export function refusalOf(run: () => unknown): Refusal {

@@ -2,7 +2,7 @@
 import { parseBlockedApiPattern } from '../../src/policy/blocked-api.ts';
 import type { AllowRule, CompiledPolicy, CredentialSpec, HostPattern } from '../../src/policy/compiled.ts';
 import { parseHostPattern } from '../../src/policy/host-pattern.ts';
-import { compilePathPattern } from '../../src/policy/path-pattern.ts';
+import { compileGlob } from '../../src/kit/glob.ts';
 
 export interface HandMadeRule {
   readonly host: string;
@@ -24,6 +24,11 @@ export interface HandMadePolicy {
   readonly credentials?: readonly HandMadeCredential[];
   readonly blocked?: Readonly<Record<string, readonly string[]>>;
   readonly githubHosts?: readonly string[];
+  readonly gitHosts?: readonly string[];
+  readonly publicFetch?: boolean;
+  readonly protectedPaths?: readonly string[];
+  readonly allowForcePush?: boolean;
+  readonly allowBranchDeletion?: boolean;
 }
 
 export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
@@ -51,17 +56,21 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
         texts.map((text, i) => orThrow(parseBlockedApiPattern(text, `policy.blocked_api_patterns.${method}[${i}]`))),
       ]),
     ),
-    protectedBranches: ['main', 'master'],
-    protectedPaths: [],
-    allowForcePush: false,
-    allowBranchDeletion: false,
+    protectedBranches: ['main', 'master'].map(compileGlob),
+    protectedPaths: (made.protectedPaths ?? []).map(compileGlob),
+    allowForcePush: made.allowForcePush ?? false,
+    allowBranchDeletion: made.allowBranchDeletion ?? false,
     githubHosts: ['github.com', ...(made.githubHosts ?? [])],
+    gitHosts: new Set(made.gitHosts ?? []),
+    publicFetch: made.publicFetch ?? false,
     limits: {
       requestsPerMinute: 6000,
       concurrentRequests: 256,
       connections: 1024,
       headBytes: 65536,
       requestBodyBytes: 0,
+      pushBytes: 1024 ** 3,
+      spoolBytes: 1024 ** 3,
       connectTimeoutMs: 10_000,
       headersTimeoutMs: 600_000,
       idleTimeoutMs: 600_000,
@@ -97,7 +106,7 @@ function allowRule(made: HandMadeRule, index: number): AllowRule {
     line: index + 1,
     host: hostPattern(made.host),
     methods: made.methods === undefined ? null : new Set(made.methods),
-    paths: made.paths === undefined ? null : made.paths.map(compilePathPattern),
+    paths: made.paths === undefined ? null : made.paths.map(compileGlob),
     ports: made.ports ?? (made.plainHttp ? [443, 80] : [443]),
     plainHttp: made.plainHttp ?? false,
     tunnel: made.tunnel ?? false,
@@ -111,7 +120,7 @@ function credentialSpec(made: HandMadeCredential): CredentialSpec {
     placements: [
       {
         hosts: made.hosts.map(hostPattern),
-        paths: made.paths === undefined ? null : made.paths.map(compilePathPattern),
+        paths: made.paths === undefined ? null : made.paths.map(compileGlob),
         injection: { kind: 'header', header: 'authorization', prefix: 'Bearer ' },
       },
     ],

@@ -18,6 +18,7 @@ const record: fc.Arbitrary<RecordBody> = fc.record({
   path: anyText,
   query: orNull,
   kind: fc.constantFrom('http', 'websocket', 'tunnel', 'connect'),
+  git: orNull,
   protocol: fc.constantFrom('http/1.1', 'h2'),
   verdict: fc.constantFrom('allowed' as const, 'refused' as const),
   status: fc.nat(599),

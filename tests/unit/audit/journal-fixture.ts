@@ -44,6 +44,7 @@ export function sampleRecord(n: number): RecordBody {
     path: `/v1/things/${n}`,
     query: null,
     kind: 'http',
+    git: null,
     protocol: 'http/1.1',
     verdict: n % 10 === 0 ? 'refused' : 'allowed',
     status: n % 10 === 0 ? 403 : 200,

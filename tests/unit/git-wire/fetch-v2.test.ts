@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseLsRefs, renderFetchRequest, renderLsRefsRequest } from '../../../src/git-wire/fetch-v2.ts';
+import { parseAdvertisement } from '../../../src/git-wire/advertisement.ts';
+import { abilitiesOf, parseLsRefs, renderFetchRequest, renderLsRefsRequest } from '../../../src/git-wire/fetch-v2.ts';
 import { FetchAnswerReader } from '../../../src/git-wire/fetch-v2-answer.ts';
 import { GitRemoteError } from '../../../src/git-wire/git-remote-error.ts';
 import { GitWireError } from '../../../src/git-wire/git-wire-error.ts';
@@ -30,6 +31,27 @@ describe('a question to the upstream holds what was asked and nothing else', () 
     ]);
   });
 
+  test('a fetch of single objects, in words that this server knows', () => {
+    const question = { wants: [A, B], filter: 'tree:0', depth: 1 } as const;
+    expect(linesOf(renderFetchRequest(question, { agent: false, objectFormat: false }))).toEqual([
+      'command=fetch',
+      'delim',
+      'ofs-delta',
+      'no-progress',
+      'deepen 1',
+      'filter tree:0',
+      `want ${A}`,
+      `want ${B}`,
+      'done',
+      'flush',
+    ]);
+    expect(linesOf(renderLsRefsRequest([], { agent: true, objectFormat: false })).slice(0, 3)).toEqual([
+      'command=ls-refs',
+      'agent=sallyport',
+      'delim',
+    ]);
+  });
+
   test('what is no id or no prefix never reaches a line', () => {
     expect(() => renderFetchRequest({ wants: [`${A}\nwant ${B}`] })).toThrow(GitWireError);
     expect(() => renderFetchRequest({ wants: [A], haves: ['HEAD'] })).toThrow(GitWireError);
@@ -55,6 +77,33 @@ describe('a question to the upstream holds what was asked and nothing else', () 
     expect(() => parseLsRefs(stream(`${A} refs/tags/x peeled:y\n`, null))).toThrow(GitWireError);
     expect(() => parseLsRefs(stream(DELIM, null))).toThrow(GitWireError);
     expect(() => parseLsRefs(stream('ERR denied', null))).toThrow(GitRemoteError);
+  });
+});
+
+describe('what a server understands is read from its advertisement', () => {
+  const advertised = (...words: string[]) => parseAdvertisement(stream(...words.map((word) => `${word}\n`), null));
+
+  test('word by word', () => {
+    expect(
+      abilitiesOf(
+        advertised('version 2', 'agent=git/2.39', 'ls-refs=unborn', 'fetch=shallow filter', 'object-format=sha1'),
+      ),
+    ).toEqual({ filter: true, shallow: true, agent: true, objectFormat: true });
+    expect(abilitiesOf(advertised('version 2', 'ls-refs', 'fetch=wait-for-done'))).toEqual({
+      filter: false,
+      shallow: false,
+      agent: false,
+      objectFormat: false,
+    });
+  });
+
+  test.each([
+    ['of the old protocol', advertised(`${A} refs/heads/main\0 filter shallow`)],
+    ['that does not fetch', advertised('version 2', 'ls-refs', 'fetching=filter')],
+    ['that does not list refs', advertised('version 2', 'fetch=filter')],
+    ['with another kind of ids', advertised('version 2', 'ls-refs', 'fetch', 'object-format=sha256')],
+  ])('one %s cannot be asked', (_, advertisement) => {
+    expect(() => abilitiesOf(advertisement)).toThrow(GitWireError);
   });
 });
 

@@ -1,0 +1,105 @@
+// What can be said about a push from its command list alone: which refs it touches, and how. Names every finding, not
+// only the first. Whether a branch is rewritten, and which files change, is in judge-history.ts and judge-paths.ts.
+import type { Sandbox } from '../../flow/sandbox.ts';
+import { isDeletion, type PushCommand } from '../../git-wire/push-command.ts';
+import { zeroId } from '../../git-wire/ref-name.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { allowsRef, isProtectedBranch } from './branch-rules.ts';
+import type { PushFinding } from './push-finding.ts';
+
+const branches = 'refs/heads/';
+const tags = 'refs/tags/';
+
+export function judgeCommands(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  commands: readonly PushCommand[],
+): PushFinding[] {
+  return commands.flatMap((command) => judgeCommand(policy, sandbox, command));
+}
+
+/** Several rules may be against one command, and each is told. */
+function judgeCommand(policy: CompiledPolicy, sandbox: Sandbox, command: PushCommand): PushFinding[] {
+  const { ref } = command;
+  if (!ref.startsWith(branches) && !ref.startsWith(tags)) return [outsideNamespaces(ref)];
+  const findings = ref.startsWith(tags) ? judgeTag(command) : judgeBranch(policy, sandbox, command);
+  if (findings.length === 0 && !allowsRef(sandbox, ref)) findings.push(notAllowed(sandbox, ref));
+  return findings;
+}
+
+function judgeTag({ ref, oldId }: PushCommand): PushFinding[] {
+  if (oldId === zeroId) return [];
+  return [
+    {
+      code: 'push.tag-moved',
+      ref,
+      rule: 'built-in: tags are never moved or deleted',
+      message: `${ref} is on the server, and a tag stays where it is`,
+      reason: 'tags are never moved or deleted',
+      hint: 'Create a tag with a new name.',
+    },
+  ];
+}
+
+function judgeBranch(policy: CompiledPolicy, sandbox: Sandbox, command: PushCommand): PushFinding[] {
+  const { ref } = command;
+  const branch = ref.slice(branches.length);
+  const findings: PushFinding[] = [];
+  const rule = isProtectedBranch(policy, branch);
+  if (rule !== null) {
+    findings.push({
+      code: 'push.protected-branch',
+      ref,
+      rule,
+      message: `${branch} is a protected branch`,
+      reason: 'protected branch',
+      hint: `Push to a branch of your own, e.g. \`git push origin HEAD:${suggestion(sandbox, branch)}\`, and open a pull request.`,
+    });
+  }
+  if (isDeletion(command) && !policy.allowBranchDeletion) {
+    findings.push({
+      code: 'push.deletion',
+      ref,
+      rule: 'policy.allow_branch_deletion',
+      message: `this push would delete the branch ${branch}`,
+      reason: 'branch deletion is not allowed',
+      hint: 'Leave the branch, or ask a person to delete it. The operator can set policy.allow_branch_deletion.',
+    });
+  }
+  return findings;
+}
+
+function outsideNamespaces(ref: string): PushFinding {
+  return {
+    code: 'push.namespace',
+    ref,
+    rule: 'built-in: branches and tags only',
+    message: `${ref} is neither a branch nor a tag`,
+    reason: 'only refs/heads/ and refs/tags/ can be pushed',
+    hint: 'Push branches (refs/heads/…) and tags (refs/tags/…) only; not with --mirror.',
+  };
+}
+
+function notAllowed(sandbox: Sandbox, ref: string): PushFinding {
+  const covered = sandbox.allowedBranches.join(', ') || 'none';
+  const isTag = ref.startsWith(tags);
+  const name = ref.slice(isTag ? tags.length : branches.length);
+  return {
+    code: 'push.branch-not-allowed',
+    ref,
+    rule: 'allowed_branches of the registration',
+    message: `${isTag ? `the tag ${name}` : `the branch ${name}`} is not one that ${sandbox.id} may push`,
+    reason: isTag ? 'a bot may not push this tag' : 'not one of its branches',
+    hint: isTag
+      ? `Ask a person to make the tag. It may push: ${covered}.`
+      : `Push to one of its branches (${covered}), e.g. \`git push origin HEAD:${suggestion(sandbox, name)}\`.`,
+  };
+}
+
+/** A branch that would pass, made from the one that was asked for. */
+function suggestion(sandbox: Sandbox, branch: string): string {
+  const own =
+    sandbox.authMode === 'bot' ? sandbox.allowedBranches.find((text) => /^[^*]+\/\*{1,2}$/.test(text)) : 'work/*';
+  const name = branch.slice(branch.lastIndexOf('/') + 1);
+  return own === undefined ? 'YOUR-BRANCH' : own.replace(/\*+$/, name);
+}

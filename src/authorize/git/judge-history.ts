@@ -1,0 +1,65 @@
+// Whether a push rewrites a branch. Computed from ancestry: force is not marked on the wire. The commits of the push come
+// from its pack; where the walk leaves the pack, the server is asked. Never says yes without a path of parents.
+import { AncestryMemo, boundaryAnswer, isFastForward } from '../../git-wire/ancestry.ts';
+import type { PackObjects } from '../../git-wire/pack-objects.ts';
+import { isDeletion, type PushCommand } from '../../git-wire/push-command.ts';
+import { zeroId } from '../../git-wire/ref-name.ts';
+import type { GitServer } from './git-server.ts';
+import type { PushFinding } from './push-finding.ts';
+
+/** A branch that was there and will be there. Only these can be rewritten. */
+export function isMove({ oldId, newId, ref }: PushCommand): boolean {
+  return ref.startsWith('refs/heads/') && oldId !== zeroId && newId !== zeroId;
+}
+
+export async function judgeHistory(
+  commands: readonly PushCommand[],
+  objects: PackObjects,
+  server: GitServer,
+): Promise<PushFinding[]> {
+  const memo = new AncestryMemo();
+  const boundary = async (b: string, old: string): Promise<boolean> => {
+    const between = await server.commits([b], [old]);
+    return boundaryAnswer(
+      [...between].map(([oid, { parents }]) => ({ oid, parents })),
+      b,
+      old,
+    );
+  };
+  const commits = (oid: string) => objects.commits.get(oid) ?? null;
+  const findings: PushFinding[] = [];
+  for (const command of commands) {
+    if (!isMove(command)) continue;
+    const { oldId, newId } = command;
+    const ancestry = await isFastForward({ oldId, newId, commits, boundary, memo });
+    if (ancestry === 'not-fast-forward') findings.push(rewritten(command));
+  }
+  return findings;
+}
+
+/** A branch that names a tag, a tree or a blob has no history that could be judged. */
+export function judgeTips(commands: readonly PushCommand[], objects: PackObjects): PushFinding[] {
+  return commands
+    .filter((command) => command.ref.startsWith('refs/heads/') && !isDeletion(command))
+    .filter(({ newId }) => (objects.get(newId)?.type ?? 'commit') !== 'commit')
+    .map(({ ref }) => ({
+      code: 'push.namespace',
+      ref,
+      rule: 'built-in: a branch is a commit',
+      message: `${ref} would name something that is not a commit`,
+      reason: 'a branch must be a commit',
+      hint: 'Push a commit to the branch; push an annotated tag to refs/tags/.',
+    }));
+}
+
+function rewritten({ ref, oldId }: PushCommand): PushFinding {
+  const branch = ref.slice('refs/heads/'.length);
+  return {
+    code: 'push.force',
+    ref,
+    rule: 'policy.allow_force_push',
+    message: `this push would rewrite ${branch}: ${oldId.slice(0, 12)}, its tip on the server, would no longer be part of it`,
+    reason: 'not a fast-forward',
+    hint: `Merge instead (\`git fetch origin && git merge ${oldId.slice(0, 12)}\`), or push to a new branch. The operator can set policy.allow_force_push.`,
+  };
+}

@@ -1,0 +1,81 @@
+// Why a push could not be judged, as a finding: in doubt the door stays shut, and says why. What an upstream said is for
+// the operator; the sandbox gets our own words.
+import { Refusal } from '../../flow/refusal.ts';
+import { GitRemoteError } from '../../git-wire/git-remote-error.ts';
+import { GitWireError } from '../../git-wire/git-wire-error.ts';
+import { SpoolFull } from '../../kit/spool.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import type { PushFinding } from './push-finding.ts';
+import { PushTooLarge } from './receive-push.ts';
+
+/** Throws what is a fault of our own. */
+export function findingOf(error: unknown, policy: CompiledPolicy | null): PushFinding {
+  if (error instanceof PushTooLarge) return tooLarge(error, policy);
+  if (error instanceof SpoolFull) return spoolFull(error);
+  if (error instanceof Refusal) return ofRefusal(error);
+  if (error instanceof GitRemoteError) return noAnswer(error);
+  if (error instanceof GitWireError) return error.code === 'malformed' ? malformed(error) : undecided(error);
+  throw error;
+}
+
+function tooLarge(cause: PushTooLarge, policy: CompiledPolicy | null): PushFinding {
+  const most = policy === null ? '' : ` of ${policy.limits.pushBytes} bytes`;
+  return {
+    code: 'limit.push-size',
+    ref: null,
+    rule: 'limits.push_bytes',
+    message: `${cause.message}, the limit of this gateway`,
+    reason: 'the push is too large',
+    hint: `Push in parts: older commits first (\`git push origin COMMIT:refs/heads/BRANCH\`), or large files by Git LFS. The operator can raise limits.push_bytes${most}.`,
+    cause,
+  };
+}
+
+function spoolFull(cause: SpoolFull): PushFinding {
+  return {
+    code: 'limit.push-size',
+    ref: null,
+    rule: 'limits.spool_bytes',
+    message: 'the gateway has no room left for pushes that wait to be judged',
+    reason: 'no room at the gateway',
+    hint: 'Try again when other pushes are done. The operator can raise limits.spool_bytes, or make room on its disk.',
+    cause,
+  };
+}
+
+/** What the way to the server refused: its credential, its address, its certificate. */
+function ofRefusal(refusal: Refusal): PushFinding {
+  const { code, rule, message, hint, cause } = refusal;
+  return { code, ref: null, rule, message, reason: 'the server could not be asked', hint, cause };
+}
+
+function noAnswer(cause: GitRemoteError): PushFinding {
+  return {
+    ...undecided(cause),
+    message: 'the server would not answer a question about this push, so it could not be judged',
+  };
+}
+
+function malformed(cause: GitWireError): PushFinding {
+  return {
+    code: 'git.malformed',
+    ref: null,
+    rule: 'built-in: git as git speaks it',
+    message: `this push cannot be read: ${cause.message}`,
+    reason: 'the push cannot be read',
+    hint: 'Push with an unmodified git client; `git fsck` tells what is wrong with the repository.',
+    cause,
+  };
+}
+
+function undecided(cause: GitWireError): PushFinding {
+  return {
+    code: 'push.undecided',
+    ref: null,
+    rule: 'built-in: what cannot be decided is refused',
+    message: `whether this push may pass could not be decided: ${cause.message}`,
+    reason: 'could not be decided',
+    hint: 'Push fewer commits or refs at once. The operator finds the cause in the log of the gateway.',
+    cause,
+  };
+}

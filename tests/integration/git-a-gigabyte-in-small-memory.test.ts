@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { GitFolder } from '../support/git-folder.ts';
+import { type GitSandbox, openGitSandbox, rejected } from '../support/git-sandbox.ts';
+import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';
+import { githubToken } from '../support/push-ground.ts';
+import { type BuiltCommand, buildCommand, type RunningGateway } from '../support/spawn-gateway.ts';
+import { makeTestCa } from '../support/test-ca.ts';
+
+const mib = 1 << 20;
+const size = 1024 * mib;
+const mostGrowth = 64 * mib;
+
+let command: BuiltCommand;
+let gateway: RunningGateway;
+let upstream: GitUpstream;
+let sandbox: GitSandbox;
+let bare: GitFolder;
+let clone: GitFolder;
+
+beforeAll(async () => {
+  const ca = makeTestCa();
+  upstream = await startGitUpstream(ca, { 'github.com': `x-access-token:${githubToken}` });
+  command = buildCommand({
+    allow: [{ preset: 'github' }],
+    upstream: { resolve: { 'github.com': upstream.address }, ca: ca.path },
+  });
+  gateway = await command.up();
+  await command.run(['register', '--ip', '127.0.0.1', '--repo', 'acme/large', '--mode', 'user']);
+  await command.run(['secret', 'set', 'github'], githubToken);
+  sandbox = openGitSandbox(gateway);
+  bare = await upstream.create('acme/large', { config: { 'receive.unpackLimit': '1', 'core.bigFileThreshold': '1m' } });
+  await bare.commit({ branch: 'main', files: { a: 'a\n' } });
+  clone = await sandbox.clone('https://github.com/acme/large.git');
+});
+
+afterAll(async () => {
+  gateway.kill('SIGKILL');
+  await gateway.ended;
+  await upstream.close();
+  sandbox.remove();
+  command.remove();
+});
+
+function memoryOf(what: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8');
+  return Number(new RegExp(`^${what}:\\s+(\\d+) kB`, 'm').exec(status)![1]) * 1024;
+}
+
+/** A commit with one file of a gigabyte, stored as it is, so that as many bytes travel. */
+async function commitGigabyte(): Promise<string> {
+  const settings = ['-c', 'core.compression=0', '-c', 'core.bigFileThreshold=1m'];
+  const child = spawn('git', [...settings, 'hash-object', '-w', '--stdin'], { cwd: clone.folder });
+  let id = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    id += chunk;
+  });
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  const piece = Buffer.alloc(mib, 'the same bytes again and again. ');
+  for (let i = 0; i < size / mib; i++) {
+    piece.writeUInt32BE(i);
+    if (!child.stdin.write(Buffer.from(piece))) await new Promise((resolve) => child.stdin.once('drain', resolve));
+  }
+  child.stdin.end();
+  await ended;
+  const made = await clone.run(['mktree'], `100644 blob ${id.trim()}\tlarge\n`);
+  return clone.git('commit-tree', '-p', 'main', '-m', 'large', made.stdout.trim());
+}
+
+describe('a push of a gigabyte is judged from the disk', () => {
+  test('it arrives, and the gateway stays small', { timeout: 120_000 }, async () => {
+    const tip = await commitGigabyte();
+    await sleep(200);
+    const before = memoryOf('VmRSS');
+    const run = await clone.run(['push', 'origin', `${tip}:refs/heads/large`]);
+    expect(run.stderr).toContain('[new branch]');
+    expect(await bare.tip('large')).toBe(tip);
+    expect(upstream.pushes.at(-1)!.bodyBytes).toBeGreaterThan(size);
+    expect(memoryOf('VmHWM') - before).toBeLessThan(mostGrowth);
+    expect(readdirSync(join(command.home, 'state', 'spool'))).toEqual([]);
+
+    upstream.forget();
+    const refused = await clone.run(['push', 'origin', `${tip}:refs/heads/main`]);
+    expect(Object.keys(rejected(refused))).toEqual(['main']);
+    expect(upstream.pushes).toEqual([]);
+  });
+});

@@ -1,0 +1,228 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';
+import { type ClientRun, runClient } from '../support/run-client.ts';
+import { makeTestCa } from '../support/test-ca.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { readPage, tableUnder } from '../unit/docs/pages.ts';
+import {
+  curlVersion,
+  type Listener,
+  opensslLibcurl,
+  type Relay,
+  startListener,
+  startRelay,
+} from './git-proxy-ground.ts';
+
+const page = readPage('docs/research/git-proxy-methods.md');
+const token = 'ghp_real0123456789abcdefghijklmnopqrstuv';
+const host = 'git.example.com';
+const answering = 'answers.example.com';
+let ground: string;
+let upstream: GitUpstream;
+let answers: FakeUpstream;
+let gateway: TestGateway;
+/** Lets in only who knows the secret. */
+let guarded: TestGateway;
+let secret: string;
+let relay: Relay;
+/** Where git arrives when it goes by itself. */
+let direct: Listener;
+let otherProxy: Listener;
+let program: string;
+let openssl: string;
+
+beforeAll(async () => {
+  ground = mkdtempSync(join(tmpdir(), 'git-proxy-'));
+  program = join(ground, 'program');
+  writeFileSync(program, `#!/bin/sh\ntouch '${ground}/ran'\n`, { mode: 0o755 });
+  openssl = opensslLibcurl(join(ground, 'openssl'));
+  [direct, otherProxy] = await Promise.all([startListener(), startListener()]);
+  const ca = makeTestCa();
+  upstream = await startGitUpstream(ca, { [host]: 'nobody:', 'github.com': `x-access-token:${token}` });
+  await (await upstream.create('acme/tool', { isPublic: true })).commit({ branch: 'main', files: { file: 'text' } });
+  answers = await startFakeUpstream(ca, [answering], answer);
+  const document = {
+    allow: [{ preset: 'github' }, { host, ports: [direct.port] }, { host: answering }],
+    upstream: {
+      resolve: { 'github.com': upstream.address, [host]: upstream.address, [answering]: answers.address },
+      ca: ca.path,
+    },
+  };
+  gateway = await startTestGateway(document);
+  await gateway.register({ container_ip: '127.0.0.1', repos: ['acme/tool'] });
+  await gateway.setSecret('github', token);
+  guarded = await startTestGateway(document);
+  const { grant } = await guarded.register({ id: 'box', proof: ['secret'] });
+  secret = (grant as { secret: string }).secret;
+  relay = await startRelay(guarded);
+});
+
+afterAll(async () => {
+  for (const one of [relay, direct, otherProxy]) one.close();
+  await gateway.stop();
+  await guarded.stop();
+  await upstream.close();
+  await answers.close();
+  rmSync(ground, { recursive: true, force: true });
+});
+
+function packets(...lines: string[]): string {
+  return lines.map((line) => (line === '' ? '0000' : (line.length + 4).toString(16).padStart(4, '0') + line)).join('');
+}
+
+/** Lists one branch to everybody, and refuses what is then asked for. `/json` and `/text` are refused at once. */
+const answer: Parameters<typeof startFakeUpstream>[2] = (request, response) => {
+  const service = /service=([\w-]+)/.exec(request.url)?.[1];
+  if (request.url.startsWith('/listed') && service !== undefined) {
+    response.setHeader('content-type', `application/x-${service}-advertisement`);
+    const id = '1f7a7a472abf3dd9643fd615f6da379c4acb3e3a';
+    response.end(packets(`# service=${service}\n`, '', `${id} refs/heads/main\0report-status\n`, ''));
+    return;
+  }
+  const isJson = request.url.startsWith('/json');
+  response.writeHead(403, { 'content-type': isJson ? 'application/json' : 'text/plain' });
+  response.end(isJson ? '{"error":"the reason"}' : 'the reason\n');
+};
+
+interface Setting {
+  readonly config?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+function git(args: readonly string[], setting: Setting = {}, door: TestGateway = gateway): Promise<ClientRun> {
+  const config = Object.entries({
+    // Resolves the name without a resolver, for the attempts that go by themselves.
+    'http.curloptResolve': `${host}:${direct.port}:127.0.0.1`,
+    ...setting.config,
+  }).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+  const env = { GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0', GIT_SSL_CAINFO: door.caPath, HOME: ground };
+  return runClient('git', [...config, ...args], { env: { ...env, ...setting.env }, cwd: ground });
+}
+
+/** Asks for the refs of a remote and says who was called. */
+async function way(protocol: 'https' | 'git', setting: Setting): Promise<string> {
+  const before = { door: upstream.requests.length, direct: direct.count, other: otherProxy.count };
+  rmSync(join(ground, 'ran'), { force: true });
+  const url = `${protocol}://${protocol === 'git' ? '127.0.0.1' : host}:${direct.port}/acme/tool`;
+  await git(['ls-remote', 'tried'], { ...setting, config: { 'remote.tried.url': url, ...setting.config } });
+  const called = [
+    upstream.requests.length > before.door ? 'the door' : null,
+    direct.count > before.direct ? 'direct' : null,
+    otherProxy.count > before.other ? 'the other proxy' : null,
+    existsSync(join(ground, 'ran')) ? 'the program' : null,
+  ];
+  return called.filter((name) => name !== null).join(' and ');
+}
+
+/** One setting of the tables, leading to a proxy (for the two that name a program: to that). */
+function setting(name: string, proxy: string): Setting {
+  if (name === 'nothing') return {};
+  if (name === '`GIT_PROXY_COMMAND`') return { env: { GIT_PROXY_COMMAND: program } };
+  if (name === '`core.gitProxy`') return { config: { 'core.gitProxy': program } };
+  if (name === '`http.proxy` empty') return { config: { 'http.proxy': '' } };
+  if (/^`no_proxy`$/i.test(name)) return { env: { [name.slice(1, -1)]: host } };
+  const key = name.slice(1, -1).replace('<url>', `https://${host}:${direct.port}`).replace('<name>', 'tried');
+  return key.includes('.') ? { config: { [key]: proxy } } : { env: { [key]: proxy } };
+}
+
+describe('which setting leads git to the door', () => {
+  test.each(tableUnder(page, '## Which setting is followed'))('%s: https %s, git %s', async (name, https, native) => {
+    expect(await way('https', setting(name!, gateway.proxyUrl))).toBe(https);
+    expect(await way('git', setting(name!, gateway.proxyUrl))).toBe(native);
+  });
+
+  test.each(tableUnder(page, '## Which one wins'))('%s is stronger than %s', async (stronger, weaker, result) => {
+    const first = setting(stronger!, gateway.proxyUrl);
+    const second = setting(weaker!, otherProxy.url);
+    const both = { config: { ...second.config, ...first.config }, env: { ...second.env, ...first.env } };
+    expect(await way('https', second), 'the weaker one alone must be followed').toBe('the other proxy');
+    expect(await way('https', both)).toBe(result);
+  });
+});
+
+describe('the sandbox’s secret in the proxy URL', () => {
+  test.each(tableUnder(page, '## The secret in the proxy URL'))('%s: %s CONNECT, %s', async (name, count, result) => {
+    relay.forget();
+    const wrong = name!.includes('wrong secret');
+    const proxy = `http://box:${wrong ? 'wrong' : encodeURIComponent(secret)}@127.0.0.1:${relay.port}`;
+    const method = /`http\.proxyAuthMethod=(\w+)`/.exec(name!)?.[1];
+    const config = method === undefined ? {} : { 'http.proxyAuthMethod': method };
+    const inConfig = name!.includes('`http.proxy`');
+    const run = await git(
+      ['ls-remote', `https://${host}:${direct.port}/acme/tool`],
+      inConfig ? { config: { ...config, 'http.proxy': proxy } } : { config, env: { HTTPS_PROXY: proxy } },
+      guarded,
+    );
+    const proofs = relay.connects().map((head) => /^proxy-authorization: (\w+)/im.exec(head)?.[1] ?? 'none');
+    expect(proofs.join(', ')).toBe(count);
+    expect(run.code === 0 ? 'refs' : run.stderr.trim().split(': ').at(-1)).toBe(result);
+    expect(run.stderr).not.toContain(secret);
+  });
+});
+
+describe('what git prints', () => {
+  const push = ['push', '-q', `https://${answering}/listed/x`, 'HEAD:refs/heads/new'];
+  const asked: Record<string, () => Promise<ClientRun>> = {
+    '403 to CONNECT': () => ask(['ls-remote', `https://${host}:1/acme/tool`]),
+    '403 to info/refs, text/plain': () => ask(['ls-remote', `https://${answering}/text/x`]),
+    '403 to info/refs, JSON': () => ask(['ls-remote', `https://${answering}/json/x`]),
+    '403 to POST git-upload-pack': () => ask(['clone', '-q', `https://${answering}/listed/x`, 'never']),
+    '403 to POST git-receive-pack': async () => {
+      const work = ['-C', join(ground, 'work')];
+      await git(['init', '-q', join(ground, 'work')]);
+      await git([...work, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'x']);
+      return ask([...work, ...push]);
+    },
+    'a certificate it does not trust (GnuTLS)': () => ask(lsRemote, { GIT_SSL_CAINFO: '/etc/hostname' }),
+    'a certificate it does not trust (OpenSSL)': () =>
+      ask(lsRemote, { GIT_SSL_CAINFO: makeTestCa().path, LD_LIBRARY_PATH: openssl }),
+  };
+  const lsRemote = ['ls-remote', 'https://github.com/acme/tool'];
+  const ask = (args: readonly string[], env = {}): Promise<ClientRun> =>
+    git(args, { env: { HTTPS_PROXY: gateway.proxyUrl, ...env } });
+
+  test.each(tableUnder(page, '## What git prints'))('%s', async (name, isShown, words) => {
+    const run = await asked[name!]!();
+    const lines = run.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('this is '));
+    expect(run.code).not.toBe(0);
+    expect(lines.map((line) => `\`${line}\``).join(' ')).toBe(words);
+    expect(run.stderr.includes('the reason') ? 'yes' : 'no').toBe(isShown);
+  });
+});
+
+describe('both TLS libraries and both HTTP versions', () => {
+  const builds: Record<string, { readonly env: () => Record<string, string>; readonly library: string; sign: RegExp }> =
+    {
+      GnuTLS: { env: () => ({}), library: 'libcurl-gnutls.so.4', sign: /SSL connection using TLS1\.3 / },
+      OpenSSL: {
+        env: () => ({ LD_LIBRARY_PATH: openssl }),
+        library: 'libcurl.so.4',
+        sign: /this is libcurl\/\S+ OpenSSL\/[^]*TLSv1\.3 \(OUT\), TLS handshake, Client hello/,
+      },
+    };
+
+  test.each(tableUnder(page, '## TLS library and HTTP version'))(
+    '%s: by itself %s, told otherwise %s; %s',
+    async (name, byItself, toldOtherwise, result) => {
+      const { env, library, sign } = builds[name!]!;
+      expect(curlVersion(library)).toContain(`${name}/`);
+      const seen = async (folder: string, config: Record<string, string>): Promise<string> => {
+        const url = 'https://github.com/acme/tool';
+        const more = { HTTPS_PROXY: gateway.proxyUrl, GIT_CURL_VERBOSE: '1', ...env() };
+        const run = await git(['clone', url, folder], { config, env: more });
+        expect(run.stderr).toMatch(sign);
+        expect(run.code, run.stderr).toBe(0);
+        const fetched = await git(['-C', join(ground, folder), 'fetch', url, 'main'], { config, env: more });
+        expect(fetched.code, fetched.stderr).toBe(0);
+        return /ALPN: server accepted (\S+)/.exec(run.stderr)![1]!;
+      };
+      expect(await seen(`${name}-1`, {})).toBe(byItself);
+      expect(await seen(`${name}-2`, { 'http.version': 'HTTP/1.1' })).toBe(toldOtherwise);
+      expect(result).toBe('clone and fetch pass');
+    },
+  );
+});
