@@ -15,7 +15,7 @@ import { renderReport } from './report.mjs';
 // A failed one is tried once more as well.
 const noisyShare = 0.12;
 const oneRound = new Set(['warm', ...freshTests]);
-const notRepeated = new Set(['first', 'clone', 'push', ...oneRound]);
+const notRepeated = new Set(['first', 'clone', 'push', 'push-check', ...oneRound]);
 
 const raw = {};
 const { tests, chosen, rounds, secs } = readOptions();

@@ -23,7 +23,6 @@ export async function cloneRepository(contender, pid) {
 export async function pushRepository(contender, pid) {
   const bare = fs.mkdtempSync(path.join(work, 'git', 'push-'));
   spawnSync('git', ['init', '-q', '--bare', bare]);
-  spawnSync('git', ['-C', bare, 'config', 'http.receivepack', 'true']);
   try {
     const name = path.basename(bare);
     const seed = path.join(work, 'seed');
@@ -40,8 +39,8 @@ export async function pushRepository(contender, pid) {
   }
 }
 
-function git(contender, pid, cwd, argv) {
-  const ca = path.join(work, 'all-ca.pem');
+/** How a git client reaches the upstream through this contender: address, settings and environment. */
+export function gitSettings(contender) {
   const settings = ['http.version=HTTP/1.1', 'gc.auto=0'];
   let base = 'https://git.test:9443';
   if (contender.proxy) settings.push(`http.proxy=http://${contender.proxy}`);
@@ -50,19 +49,25 @@ function git(contender, pid, cwd, argv) {
     base = `https://git.test:${port}`;
     settings.push(`http.curloptResolve=git.test:${port}:127.0.0.1`);
   }
+  const env = {
+    ...process.env,
+    GIT_SSL_CAINFO: path.join(work, 'all-ca.pem'), // stronger than the setting, where the caller has it set
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+  };
+  return { base, argv: settings.flatMap((setting) => ['-c', setting]), env };
+}
+
+function git(contender, pid, cwd, wordsFor) {
+  const { base, argv, env } = gitSettings(contender);
   const before = { at: performance.now(), cpu: cpuSecondsOf(pid), rss: rssKibOf(pid) };
   let peak = before.rss;
   let complaint = '';
-  const child = spawn('git', [...settings.flatMap((s) => ['-c', s]), ...argv(base)], {
+  const child = spawn('git', [...argv, ...wordsFor(base)], {
     cwd,
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      ...process.env,
-      GIT_SSL_CAINFO: ca, // stronger than the setting, where the caller has it set
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-    },
+    env,
     timeout: 120_000,
   });
   child.stderr.on('data', (text) => {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { injectedKey, pidOf, work } from './contenders.mjs';
 import { cloneRepository, pushRepository } from './measure-git.mjs';
 import { measureHttp2 } from './measure-http2.mjs';
+import { checkPushes } from './measure-push-check.mjs';
 import { cpuSecondsOf, isRunning, ownCpuSeconds, waitForCalm, watchOthers } from './processes.mjs';
 
 const gibibyte = 1024 ** 3;
@@ -34,7 +35,7 @@ const generatorTests = {
   sse: () => ['sse', { ...sink, n: events, gap: 10 }],
   hold: () => ['hold', { ...api, conns: heldTunnels }],
 };
-const otherTests = { h2: measureHttp2, clone: cloneRepository, push: pushRepository };
+const otherTests = { h2: measureHttp2, clone: cloneRepository, push: pushRepository, 'push-check': checkPushes };
 
 export const testNames = [...Object.keys(generatorTests), ...Object.keys(otherTests)];
 

@@ -46,7 +46,7 @@ fi
 
 if [[ $tests == *,clone,* || $tests == *,push,* ]] && [[ ! -d git/r.git ]]; then
   echo "making a 200 MiB git repository" >&2
-  rm -rf git seed
+  rm -rf git/r.git seed
   git init -q seed
   (
     cd seed
@@ -58,8 +58,19 @@ if [[ $tests == *,clone,* || $tests == *,push,* ]] && [[ ! -d git/r.git ]]; then
     done
     git repack -adq
   )
-  mkdir git
+  mkdir -p git
   git clone -q --bare seed git/r.git
-  git -C git/r.git config http.receivepack true
   git -C git/r.git config core.compression 0
+fi
+
+if [[ $tests == *,push-check,* ]]; then
+  mkdir -p git
+  for commits in 1000 100000; do
+    [[ ! -d git/history-$commits.git ]] || continue
+    echo "making a git repository of $commits commits" >&2
+    rm -rf history-new.git
+    git init -q --bare -b main history-new.git
+    node "$bench/make-history.mjs" "$commits" | git -C history-new.git fast-import --quiet --done
+    mv history-new.git "git/history-$commits.git"
+  done
 fi

@@ -2,6 +2,7 @@
 // `node bench/report.mjs [FILE]` prints it again without measuring.
 import fs from 'node:fs';
 import path from 'node:path';
+import { historySizes, pushShapes } from './measure-push-check.mjs';
 import { judgeTargets } from './targets.mjs';
 
 const mib = (kib) => kib / 1024;
@@ -38,7 +39,19 @@ const measures = [
   ['git clone, peak RSS MiB', 'clone', (r) => mib(r.rss_peak_kib), 0],
   ['git push of 200 MiB, s', 'push', (r) => r.secs, 2],
   ['git push, peak RSS MiB', 'push', (r) => mib(r.rss_peak_kib), 0],
+  ...pushShapes.flatMap((shape) => historySizes.flatMap((size) => smallPush(shape, size))),
 ];
+
+function smallPush(shape, size) {
+  const title = `small push, ${shape}, ${size.toLocaleString('en')} commits`;
+  const figure = (name) => (r) => r[`${shape}_${size}_${name}`];
+  return [
+    [`${title}, ms`, 'push-check', figure('ms'), 0],
+    [`${title}, ms added to direct`, 'push-check', figure('added_ms'), 1],
+    [`${title}, questions to the upstream`, 'push-check', figure('questions'), 0],
+    [`${title}, ms the upstream took for them`, 'push-check', figure('questions_ms'), 0],
+  ];
+}
 
 /** mitmproxy is one column: bulk and events are measured in its streaming mode, the rest as it comes. */
 const columns = [
@@ -98,7 +111,7 @@ function rowOf(report, [title, test, figure, digits]) {
 function noiseNote(report) {
   const noisy = Object.entries(report.raw).flatMap(([test, byName]) =>
     Object.entries(byName)
-      .filter(([, results]) => !['clone', 'push'].includes(test) && results.some((r) => r.other_cpu_share > 0.12))
+      .filter(([, results]) => !['clone', 'push', 'push-check'].includes(test) && results.some((r) => r.other_cpu_share > 0.12))
       .map(([name]) => `${test}/${name}`),
   );
   if (!noisy.length) return [];

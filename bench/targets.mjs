@@ -1,5 +1,7 @@
 // The targets Sallyport sets itself, judged from one report. A peer that was not measured gives SKIP, never PASS.
+import { pushShapes } from './measure-push-check.mjs';
 
+const clonedMb = (200 * 1024 ** 2) / 1e6;
 const mib = (kib) => kib / 1024;
 const cpuMs = (r) => r.cpu_s_per_10k / 10;
 const growthMib = (r) => mib(r.rss_peak_kib - r.rss_before_kib);
@@ -26,6 +28,23 @@ const targets = [
   { title: 'delay of an event at the median', test: 'sse', figure: addedMs, unit: 'ms', under: 0.3 },
   { title: 'merged in a stream, worst round', test: 'sse', figure: mostMerged, unit: 'events', atMost: 0 },
   { title: 'idle memory', test: 'hold', figure: (r) => mib(r.rss_before_kib), unit: 'MiB', under: 90 },
+  { title: 'git clone rate', test: 'clone', figure: (r) => clonedMb / r.secs, peer: 'squid', atLeast: 0.8 },
+  ...pushShapes.flatMap((shape) => [
+    {
+      title: `added to a small push (${shape}), 100,000 commits`,
+      test: 'push-check',
+      figure: (r) => r[`${shape}_100000_added_ms`],
+      unit: 'ms',
+      under: 100,
+    },
+    {
+      title: `that less what is added with 1,000 commits (${shape})`,
+      test: 'push-check',
+      figure: (r) => r[`${shape}_100000_added_ms`] - r[`${shape}_1000_added_ms`],
+      unit: 'ms',
+      under: 15, // nothing but noise: a check that read the history would take a hundred times as long
+    },
+  ]),
   { title: 'memory per open tunnel', test: 'hold', figure: (r) => r.kib_per_tunnel, unit: 'KiB', under: 80 },
 ];
 

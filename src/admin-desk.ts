@@ -7,7 +7,7 @@ import { AdminError } from './admin/admin-error.ts';
 import type { AdminPorts, CheckResult, HealthReport } from './admin/admin-ports.ts';
 import { readJournal } from './audit/read-journal.ts';
 import { decide } from './authorize/decide.ts';
-import type { Arrived, Authorized, CanonicalRequest, Injected, Permission } from './flow/flow.ts';
+import type { Arrived, Authorized, CanonicalRequest, GitOperation, Injected, Permission } from './flow/flow.ts';
 import { HeaderList } from './flow/header-list.ts';
 import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
@@ -110,7 +110,7 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
       status: 200,
       code: 'allowed',
       rule: permission.rule,
-      reason: 'allowed',
+      reason: permission.git === null ? 'allowed' : `allowed; ${stillJudged(permission.git.operation)}`,
       hint: '',
       credential: injected,
     };
@@ -119,6 +119,13 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
     const { status, code, rule, message, hint } = error;
     return { allowed: false, status, code, rule, reason: message, hint, credential: null };
   }
+}
+
+/** What of a git request is decided only when its body is there. */
+function stillJudged(operation: GitOperation): string {
+  if (operation === 'receive-pack')
+    return 'the push itself is judged by its refs, its history and the paths it changes';
+  return operation.startsWith('lfs-') ? 'what its body asks for is judged when it comes' : 'a read of its repository';
 }
 
 /** An https client asks for its tunnel first: what is refused there, or passes undecrypted, gets no further. */

@@ -41,6 +41,7 @@ export interface Question {
 const defaultTimeoutMs = 120_000;
 /** Of an answer that is not one, for the operator. */
 const maxWordsBytes = 2_000;
+const maxNotes = 40;
 const rule = 'built-in: a push is judged by what it would change';
 
 /** Hands the body of the answer to `take`, piece by piece. Returns when it is whole. */
@@ -73,14 +74,21 @@ async function askOnce(
   try {
     run(ports, flowFor(asker, question, exchange), exchange).catch((error: Error) => exchange.fail(error));
     await exchange.outcome;
+    note(asker, 'ok');
     return 'answered';
   } catch (error) {
+    note(asker, error instanceof Refusal ? error.code : 'no answer');
     if (error instanceof Refusal && error.code === 'upstream.closed' && !exchange.answered) return error;
     throw error;
   } finally {
     clearTimeout(timer);
     asker.signal.removeEventListener('abort', giveUp);
   }
+}
+
+/** Questions are part of what happened to the request: the journal shows them beside its stages. */
+function note({ flow: { trail } }: Asker, outcome: string): void {
+  if (trail.steps.length < maxNotes) trail.mark('question', outcome);
 }
 
 async function run(ports: AskPorts, flow: Authorized, exchange: QuestionExchange): Promise<void> {

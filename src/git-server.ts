@@ -5,12 +5,14 @@ import { type Asker, type AskPorts, askUpstream, type Question } from './ask-ups
 import type { GitServer, OpenGitServer, RemoteObject } from './authorize/git/git-server.ts';
 import { Refusal } from './flow/refusal.ts';
 import { AdvertisementReader } from './git-wire/advertisement.ts';
+import { AcknowledgmentReader } from './git-wire/fetch-acknowledgments.ts';
 import {
   abilitiesOf,
   type FetchQuestion,
   parseLsRefs,
   type RemoteRef,
   renderFetchRequest,
+  renderHaveQuestion,
   renderLsRefsRequest,
   type ServerAbilities,
 } from './git-wire/fetch-v2.ts';
@@ -45,6 +47,7 @@ const maxAdvertisementBytes = 16 * 1024 ** 2;
 const abilitiesMs = 5 * 60_000;
 const maxRepositories = 1_000;
 const idsPerQuestion = 200;
+const havesPerQuestion = 5_000;
 /** Nested objects may take a few questions; more of them are a maze that somebody built. */
 const maxRounds = 8;
 const version2 = ['Git-Protocol', 'version=2'] as const;
@@ -110,6 +113,20 @@ class AskedServer implements GitServer {
         }
         return commits;
       });
+    });
+  }
+
+  async known(tip: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#inOurWords(async () => {
+      const abilities = await this.#abilities();
+      const found = new Set<string>();
+      for (let at = 0; at < ids.length; at += havesPerQuestion) {
+        const reader = new AcknowledgmentReader();
+        const body = renderHaveQuestion(tip, ids.slice(at, at + havesPerQuestion), abilities);
+        await this.#ask(uploadPack(this.#path, body, this.#limits.maxPackBytes), (chunk) => reader.feed(chunk));
+        for (const id of reader.end()) found.add(id);
+      }
+      return found;
     });
   }
 

@@ -45,6 +45,7 @@ export function describeControls({
       `${policy.allow.length} rules from ${policy.origin}; everything else is refused`,
     ),
     control('api-block', blocked > 0, `${blocked} blocked API patterns`),
+    control('pushes', true, pushDetail(policy)),
     control('credentials', true, `${policy.credentials.size} known by name; each only to its own hosts and paths`),
     control('addresses', upstream.proxy === null, addressDetail(pinned, upstream.proxy)),
     control('tls', true, `leaves by ${ca.subject}; upstream certificates always verified`),
@@ -59,6 +60,18 @@ export function describeControls({
       journal.healthy ? `record ${journal.head.seq}, hash-chained` : 'cannot be written: nothing is served',
     ),
   ];
+}
+
+function pushDetail(policy: CompiledPolicy): string {
+  const list = (globs: readonly { readonly text: string }[]): string =>
+    globs.map(({ text }) => text).join(', ') || 'none';
+  return [
+    `judged on ${[...policy.githubHosts, ...policy.gitHosts].join(', ')}`,
+    `protected branches ${list(policy.protectedBranches)}`,
+    `protected paths ${list(policy.protectedPaths)}`,
+    `force pushes ${policy.allowForcePush ? 'allowed' : 'refused'}`,
+    `branch deletions ${policy.allowBranchDeletion ? 'allowed' : 'refused'}`,
+  ].join('; ');
 }
 
 function addressDetail(pinned: number, proxy: CompiledPolicy['upstream']['proxy']): string {

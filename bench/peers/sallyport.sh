@@ -19,6 +19,8 @@ credentials:
     hosts: [api.test, sink.test, git.test, "*.w.test"]
     inject: { header: x-api-key }
     source: { file: "$work/sallyport.key" }
+git:
+  hosts: [git.test]
 limits:
   requests_per_minute: 60000000
   concurrent_requests: 10000
@@ -31,7 +33,7 @@ CONF
   launch sallyport node "${node_flags[@]}" "$sallyport_main" up --config "$work/sallyport.yaml"
   await_port sallyport 8120
   for ((tries = 1; ; tries++)); do
-    node "$sallyport_main" register --ip 127.0.0.1 >"$work/register.log" 2>&1 && break
+    node "$sallyport_main" register --ip 127.0.0.1 --repo 'g/*' --mode user >"$work/register.log" 2>&1 && break
     ((tries < 5)) || fail "sallyport register: $(tail -n 5 "$work/register.log")"
     sleep 0.5
   done

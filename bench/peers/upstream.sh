@@ -1,11 +1,14 @@
 # The upstream of every contender: nginx on 9443 (HTTP/1.1), 9445 (HTTP/2) and /g/ (git), mb's sink on 9444.
-# It echoes the x-api-key it saw as X-Seen-Key, which is how injection is checked.
+# It echoes the x-api-key it saw as X-Seen-Key, which is how injection is checked. Of git requests it notes how long each took.
 start_contender() {
   local git_location=''
   if [[ -d $work/git && -x $(command -v fcgiwrap) ]]; then
     rm -f "$work/fcgi.sock"
+    # Filters as hosting services have them; no housekeeping while something is measured.
+    printf '[uploadpack]\n\tallowFilter = true\n[http]\n\treceivepack = true\n[receive]\n\tautogc = false\n' >"$work/.gitconfig"
     launch fcgi fcgiwrap -c 4 -s "unix:$work/fcgi.sock"
     git_location="location /g/ {
+      access_log $work/git-access.log git;
       include /etc/nginx/fastcgi_params;
       rewrite ^/g(/.*)\$ \$1 break;
       fastcgi_pass unix:$work/fcgi.sock;
@@ -29,6 +32,7 @@ error_log $work/upstream.err;
 events { worker_connections 8192; }
 http {
   access_log off;
+  log_format git '\$request_time \$request';
   sendfile on;
   tcp_nodelay on;
   keepalive_timeout 3600s;

@@ -5,6 +5,8 @@ import { HeaderList } from './header-list.ts';
 import type { Refusal } from './refusal.ts';
 
 const gitEndpoint = /\/(?:info\/refs|git-upload-pack|git-receive-pack)(?:\?|$)/;
+/** git-lfs shows the field `message` of a JSON body, and nothing else of it. */
+const lfsEndpoint = /\/info\/lfs\//;
 
 export interface RefusalAnswer {
   readonly status: number;
@@ -21,13 +23,16 @@ export function renderRefusal(refusal: Refusal, flow: Arrived): RefusalAnswer {
     return { status: 200, headers, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
   }
   const forGit = gitEndpoint.test(flow.request.target);
-  headers.append('Content-Type', forGit ? 'text/plain; charset=utf-8' : 'application/json');
+  const forLfs = !forGit && lfsEndpoint.test(flow.request.target);
+  const jsonType = forLfs ? 'application/vnd.git-lfs+json' : 'application/json';
+  headers.append('Content-Type', forGit ? 'text/plain; charset=utf-8' : jsonType);
   headers.append('Cache-Control', 'no-store');
   // Tells our own no from one of the upstream.
   headers.append('X-Sallyport-Refused', refusal.code);
   if (refusal.status === 407) headers.append('Proxy-Authenticate', 'Basic realm="sallyport"');
   if (refusal.retryAfterSeconds !== null) headers.append('Retry-After', String(refusal.retryAfterSeconds));
-  const text = forGit ? inWords(refusal, flow) : `${JSON.stringify(asJson(refusal, flow))}\n`;
+  const fields = { ...(forLfs ? { message: `${refusal.message}. ${refusal.hint}` } : {}), ...asJson(refusal, flow) };
+  const text = forGit ? inWords(refusal, flow) : `${JSON.stringify(fields)}\n`;
   return { status: refusal.status, headers, body: Buffer.from(text) };
 }
 

@@ -45,7 +45,7 @@ export const refusalStatus = {
   'push.tag-moved': 403,
   'push.force': 403,
   'push.protected-path': 403,
-  'push.stale': 403,
+  'push.option': 403,
   'push.undecided': 403,
   'limit.push-size': 413,
   'lfs.malformed': 400,

@@ -10,8 +10,9 @@ import { relayH1 } from './h1-relay.ts';
 import { relayH2 } from './h2-relay.ts';
 import { H2Sessions, type H2Upstream } from './h2-sessions.ts';
 import { type RelaySettings, StaleConnection } from './relay-settings.ts';
+import { originOf } from './request-head.ts';
 import { relayTunnel } from './tunnel-relay.ts';
-import { brokeOff, unsafeAnswer } from './upstream-faults.ts';
+import { brokeOff, unnamed, unsafeAnswer } from './upstream-faults.ts';
 import { H1Upstream, UpstreamPool } from './upstream-pool.ts';
 
 export interface ForwardStage extends Stage<Injected, Forwarded> {
@@ -55,10 +56,10 @@ class Forwarder {
 
   run(flow: Injected): Promise<Forwarded> {
     const settings = this.#relaySettings();
-    const { kind, scheme, host, port } = flow.canonical;
-    if (kind === 'tunnel') return relayTunnel(this.#dialler, flow, settings);
+    if (flow.canonical.kind === 'tunnel') return relayTunnel(this.#dialler, flow, settings);
     // Kept apart by what was offered: an HTTP/2 client must not inherit a connection that HTTP/1.1 was asked for on.
     const offered = flow.exchange.form === 'wire' ? 'h1' : 'h2';
+    const { scheme, host, port } = originOf(flow);
     const key = `${flow.sandbox.id} ${offered} ${scheme}://${host}:${port}`;
     const kept = offered === 'h1' ? this.#idleH1(key) : this.#liveH2(key);
     if (kept === null) return this.#connect(key, flow).then((upstream) => this.#relay(upstream, flow, settings));
@@ -83,14 +84,13 @@ class Forwarder {
   }
 
   async #connect(key: string, flow: Injected): Promise<Upstream> {
-    const { scheme, host, port } = flow.canonical;
-    const origin: Origin = { scheme, host, port };
+    const origin = originOf(flow);
     let gone = false;
     flow.exchange.onAbandoned = () => {
       gone = true;
     };
-    const upstream =
-      flow.exchange.form === 'wire' ? await this.#dialH1(key, origin) : await this.#dialShared(key, origin);
+    const dialled = flow.exchange.form === 'wire' ? this.#dialH1(key, origin) : this.#dialShared(key, origin);
+    const upstream = await (flow.outgoing.origin === null ? dialled : dialled.catch(unnamed(flow)));
     if (!gone) return upstream;
     if ('h1' in upstream) upstream.h1.socket.destroy();
     throw new ClientGone();

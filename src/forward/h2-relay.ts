@@ -12,7 +12,7 @@ import type { Perishable } from '../kit/sweeper.ts';
 import { endToEnd } from './end-to-end.ts';
 import type { H2Upstream } from './h2-sessions.ts';
 import { maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
-import { authorityOf } from './request-head.ts';
+import { authorityOf, originOf } from './request-head.ts';
 import { brokeOff, tooSlow, unsafeAnswer } from './upstream-faults.ts';
 
 const endStreamFlag = 0x1;
@@ -208,11 +208,13 @@ class H2Relay implements Perishable {
   }
 }
 
-function requestHeaders({ canonical, outgoing }: Injected): OutgoingHttpHeaders {
+function requestHeaders(flow: Injected): OutgoingHttpHeaders {
+  const { canonical, outgoing } = flow;
+  const origin = originOf(flow);
   return {
     ':method': canonical.method,
-    ':scheme': canonical.scheme,
-    ':authority': authorityOf(canonical.host, canonical.port, canonical.scheme),
+    ':scheme': origin.scheme,
+    ':authority': authorityOf(origin),
     ':path': outgoing.target,
     ...toHttp2(outgoing.headers),
   };

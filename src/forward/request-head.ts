@@ -2,17 +2,24 @@
 // inject/ prepared. Never decides what may be in them.
 import type { Injected } from '../flow/flow.ts';
 import { renderHead } from '../http1/write-head.ts';
+import type { Origin } from './dial.ts';
 
-export function requestHead({ canonical, outgoing, exchange }: Injected): string {
+export function requestHead(flow: Injected): string {
+  const { canonical, outgoing, exchange } = flow;
   const { names, keys, values } = outgoing.headers;
   if (exchange.form === 'payload') joinCookies(names, keys, values);
-  const own = [`Host: ${authorityOf(canonical.host, canonical.port, canonical.scheme)}`];
+  const own = [`Host: ${authorityOf(originOf(flow))}`];
   if (exchange.requestFraming.kind === 'chunked') own.push('Transfer-Encoding: chunked');
   if (canonical.kind === 'websocket') own.push('Connection: Upgrade', 'Upgrade: websocket');
   return renderHead(`${canonical.method} ${outgoing.target} HTTP/1.1`, names, values, own);
 }
 
-export function authorityOf(host: string, port: number, scheme: 'https' | 'http'): string {
+/** Where a request goes: where it was addressed to, unless inject/ says otherwise. */
+export function originOf({ canonical, outgoing }: Injected): Origin {
+  return outgoing.origin ?? canonical;
+}
+
+export function authorityOf({ host, port, scheme }: Origin): string {
   return port === (scheme === 'https' ? 443 : 80) ? host : `${host}:${port}`;
 }
 

@@ -21,3 +21,16 @@ export function tooSlow(flow: Accepted, answered: boolean): Refusal {
     rule: answered ? 'limits.idle_timeout_ms' : 'limits.headers_timeout_ms',
   });
 }
+
+/** The place was named by an upstream and is not for the sandbox to know: it reads that there was a failure, not where. */
+export function unnamed(flow: Accepted): (cause: unknown) => never {
+  return (cause) => {
+    if (!(cause instanceof Refusal)) throw cause;
+    const { code, rule, hint } = cause;
+    throw new Refusal(code, `the storage that ${flow.canonical.host} names could not be reached`, {
+      rule,
+      hint,
+      cause,
+    });
+  };
+}

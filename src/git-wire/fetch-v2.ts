@@ -80,6 +80,18 @@ export function renderFetchRequest(question: FetchQuestion, to: Introduction = e
   ]);
 }
 
+/** Without `done`: the server says which of `haves` it knows. It must be asked for something, so for a tip it has. */
+export function renderHaveQuestion(want: string, haves: readonly string[], to: ServerAbilities): Buffer {
+  return Buffer.concat([
+    ...command('fetch', to),
+    encodePkt('no-progress\n'),
+    ...(to.filter ? [encodePkt('filter tree:0\n')] : []),
+    encodePkt(`want ${checked(want)}\n`),
+    ...haves.map((id) => encodePkt(`have ${checked(id)}\n`)),
+    flushPkt,
+  ]);
+}
+
 /** Refs that begin with one of `prefixes` (all, without any); tags with what they lead to. */
 export function renderLsRefsRequest(prefixes: readonly string[], to: Introduction = everything): Buffer {
   for (const prefix of prefixes) {

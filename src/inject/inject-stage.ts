@@ -11,6 +11,7 @@ import type { Stage } from '../flow/stage.ts';
 import { connectionNames } from '../kit/hop-by-hop.ts';
 import type { CompiledPolicy, CredentialSpec, Injection } from '../policy/compiled.ts';
 import { type CredentialPlan, type HostPlan, HostPlans, isDropped } from './host-plan.ts';
+import { type LfsAccess, toStorage } from './lfs-storage-request.ts';
 import { withoutParameters } from './strip-query.ts';
 import { withoutSubprotocolKeys } from './subprotocol-keys.ts';
 
@@ -22,12 +23,14 @@ export class InjectStage implements Stage<Authorized, Injected> {
   readonly name = 'inject';
   readonly #policy: () => CompiledPolicy;
   readonly #secrets: Secrets;
+  readonly #lfsTickets: LfsAccess | null;
   readonly #plans = new HostPlans();
 
-  /** `policy` yields the one in force. */
-  constructor(policy: () => CompiledPolicy, secrets: Secrets) {
+  /** `policy` yields the one in force. `lfsTickets` null: no LFS object is served. */
+  constructor(policy: () => CompiledPolicy, secrets: Secrets, lfsTickets: LfsAccess | null = null) {
     this.#policy = policy;
     this.#secrets = secrets;
+    this.#lfsTickets = lfsTickets;
   }
 
   /** True for a field, in lower case, in which any credential goes out or its clients send one. */
@@ -40,6 +43,8 @@ export class InjectStage implements Stage<Authorized, Injected> {
     if (permission.tunnel || canonical.kind === 'tunnel' || canonical.kind === 'connect') {
       return learn(flow, { outgoing: new OutgoingRequest('', new HeaderList()), injected: null });
     }
+    // Goes to the storage behind the ticket, with the credential from there and no other.
+    if (permission.git?.operation === 'lfs-object') return toStorage(flow, this.#lfsTickets);
     const plan = this.#plans.planFor(this.#policy(), canonical.host);
     if (permission.credential === null) return withoutCredential(flow, plan);
     const chosen = plan.credentials.get(permission.credential);

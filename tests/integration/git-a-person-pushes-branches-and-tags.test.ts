@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => ground.stop());
 
 describe('in user mode a sandbox pushes to any branch that is not protected', () => {
-  test.each(['feature', 'deep/er/feature', 'mainline', 'release', 'release/a/b'])('to %s', async (branch) => {
+  test.each(['feature', 'deep/er/feature', 'mainline', 'releases', 'release/a/b'])('to %s', async (branch) => {
     const tip = await clone.commit({ branch, parents: [repository.main], files: { [branch]: 'new\n' } });
     await expectPushed(ground, () => clone.run(['push', 'origin', branch]));
     expect(await repository.bare.tip(branch)).toBe(tip);

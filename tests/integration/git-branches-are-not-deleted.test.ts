@@ -54,7 +54,7 @@ describe('no branch is deleted', () => {
   test('by a mirror of a clone that has none of them', async () => {
     const empty = await strict.sandbox.init(repository.url);
     await empty.commit({ branch: 'mine', files: { m: 'm\n' } });
-    const run = await expectRefused(strict, repository, 'push.protected-branch', () =>
+    const run = await expectRefused(strict, repository, 'push.deletion', () =>
       empty.run(['push', '--mirror', 'origin']),
     );
     expect(Object.keys(rejected(run)).sort()).toEqual(['feature', 'main', 'mine']);

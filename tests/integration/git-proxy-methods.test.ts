@@ -2,17 +2,23 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
+import { type BuiltCommand, buildCommand, type RunningGateway } from '../support/spawn-gateway.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { readPage, tableUnder } from '../unit/docs/pages.ts';
 import {
   curlVersion,
+  type HaltingServer,
   type Listener,
+  memoryOf,
   opensslLibcurl,
+  packBytes,
   type Relay,
+  startHaltingServer,
   startListener,
   startRelay,
 } from './git-proxy-ground.ts';
@@ -34,6 +40,8 @@ let direct: Listener;
 let otherProxy: Listener;
 let program: string;
 let openssl: string;
+let farCa: string;
+let work: string;
 
 beforeAll(async () => {
   ground = mkdtempSync(join(tmpdir(), 'git-proxy-'));
@@ -42,13 +50,18 @@ beforeAll(async () => {
   openssl = opensslLibcurl(join(ground, 'openssl'));
   [direct, otherProxy] = await Promise.all([startListener(), startListener()]);
   const ca = makeTestCa();
+  farCa = ca.path;
+  work = join(ground, 'work');
+  const identity = { 'user.name': 'a', 'user.email': 'a@example.com' };
+  await git(['init', '-q', work]);
+  await git(['-C', work, 'commit', '-q', '--allow-empty', '-m', 'x'], { config: identity });
   upstream = await startGitUpstream(ca, { [host]: 'nobody:', 'github.com': `x-access-token:${token}` });
   await (await upstream.create('acme/tool', { isPublic: true })).commit({ branch: 'main', files: { file: 'text' } });
   answers = await startFakeUpstream(ca, [answering], answer);
   const document = {
-    allow: [{ preset: 'github' }, { host, ports: [direct.port] }, { host: answering }],
+    allow: [{ preset: 'github' }, { host, ports: [direct.port] }],
     upstream: {
-      resolve: { 'github.com': upstream.address, [host]: upstream.address, [answering]: answers.address },
+      resolve: { 'github.com': upstream.address, [host]: upstream.address },
       ca: ca.path,
     },
   };
@@ -93,13 +106,17 @@ interface Setting {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-function git(args: readonly string[], setting: Setting = {}, door: TestGateway = gateway): Promise<ClientRun> {
+function git(
+  args: readonly string[],
+  setting: Setting = {},
+  door: TestGateway | undefined = gateway,
+): Promise<ClientRun> {
   const config = Object.entries({
     // Resolves the name without a resolver, for the attempts that go by themselves.
     'http.curloptResolve': `${host}:${direct.port}:127.0.0.1`,
     ...setting.config,
   }).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
-  const env = { GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0', GIT_SSL_CAINFO: door.caPath, HOME: ground };
+  const env = { GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0', GIT_SSL_CAINFO: door?.caPath ?? '', HOME: ground };
   return runClient('git', [...config, ...args], { env: { ...env, ...setting.env }, cwd: ground });
 }
 
@@ -130,6 +147,11 @@ function setting(name: string, proxy: string): Setting {
 }
 
 describe('which setting leads git to the door', () => {
+  test('the plan’s three ways are among those that were tried', () => {
+    const tried = tableUnder(page, '## Which setting is followed').map(([name]) => name);
+    expect(tried).toEqual(expect.arrayContaining(['`http.proxy`', '`GIT_PROXY_COMMAND`', '`ALL_PROXY`']));
+  });
+
   test.each(tableUnder(page, '## Which setting is followed'))('%s: https %s, git %s', async (name, https, native) => {
     expect(await way('https', setting(name!, gateway.proxyUrl))).toBe(https);
     expect(await way('git', setting(name!, gateway.proxyUrl))).toBe(native);
@@ -165,29 +187,36 @@ describe('the sandbox’s secret in the proxy URL', () => {
 });
 
 describe('what git prints', () => {
-  const push = ['push', '-q', `https://${answering}/listed/x`, 'HEAD:refs/heads/new'];
+  const push = ['push', 'listed', 'HEAD:refs/heads/new'];
   const asked: Record<string, () => Promise<ClientRun>> = {
     '403 to CONNECT': () => ask(['ls-remote', `https://${host}:1/acme/tool`]),
-    '403 to info/refs, text/plain': () => ask(['ls-remote', `https://${answering}/text/x`]),
-    '403 to info/refs, JSON': () => ask(['ls-remote', `https://${answering}/json/x`]),
-    '403 to POST git-upload-pack': () => ask(['clone', '-q', `https://${answering}/listed/x`, 'never']),
-    '403 to POST git-receive-pack': async () => {
-      const work = ['-C', join(ground, 'work')];
-      await git(['init', '-q', join(ground, 'work')]);
-      await git([...work, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'x']);
-      return ask([...work, ...push]);
-    },
-    'a certificate it does not trust (GnuTLS)': () => ask(lsRemote, { GIT_SSL_CAINFO: '/etc/hostname' }),
+    '403 to info/refs, text/plain': () => askServer(['ls-remote', 'text']),
+    '403 to info/refs, JSON': () => askServer(['ls-remote', 'json']),
+    '403 to POST git-upload-pack': () => askServer(['fetch', 'listed', 'main']),
+    '403 to POST git-receive-pack': () => askServer(push),
+    'a certificate it does not trust (GnuTLS)': () => ask(lsRemote, { GIT_SSL_CAINFO: farCa }),
     'a certificate it does not trust (OpenSSL)': () =>
-      ask(lsRemote, { GIT_SSL_CAINFO: makeTestCa().path, LD_LIBRARY_PATH: openssl }),
+      ask(lsRemote, { GIT_SSL_CAINFO: farCa, LD_LIBRARY_PATH: openssl }),
   };
   const lsRemote = ['ls-remote', 'https://github.com/acme/tool'];
   const ask = (args: readonly string[], env = {}): Promise<ClientRun> =>
     git(args, { env: { HTTPS_PROXY: gateway.proxyUrl, ...env } });
 
+  /** Without the door, which has answers of its own to some of these. */
+  const askServer = async (args: readonly string[]): Promise<ClientRun> => {
+    const base = `https://${answering}:${answers.port}`;
+    const remotes = ['text', 'json', 'listed'].map((name) => [`remote.${name}.url`, `${base}/${name}/x`]);
+    const config = { 'http.curloptResolve': `${answering}:${answers.port}:127.0.0.1`, ...Object.fromEntries(remotes) };
+    const run = await git(['-C', work, ...args], { config, env: { GIT_SSL_CAINFO: farCa } });
+    return { ...run, stderr: run.stderr.replaceAll(`:${answers.port}`, '') };
+  };
+
   test.each(tableUnder(page, '## What git prints'))('%s', async (name, isShown, words) => {
     const run = await asked[name!]!();
-    const lines = run.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('this is '));
+    const lines = run.stderr
+      .replace(farCa, 'FILE')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('this is '));
     expect(run.code).not.toBe(0);
     expect(lines.map((line) => `\`${line}\``).join(' ')).toBe(words);
     expect(run.stderr.includes('the reason') ? 'yes' : 'no').toBe(isShown);
@@ -225,4 +254,46 @@ describe('both TLS libraries and both HTTP versions', () => {
       expect(result).toBe('clone and fetch pass');
     },
   );
+});
+
+describe('a large clone is passed on as it comes', () => {
+  const rows = tableUnder(page, '## Streaming');
+  const bytes = (text: string): number => Number(/(\d+) MiB/.exec(text)![1]) * (1 << 20);
+  let command: BuiltCommand;
+  let running: RunningGateway;
+  let server: HaltingServer;
+
+  beforeAll(async () => {
+    const ca = makeTestCa();
+    server = await startHaltingServer(ca, 'github.com', join(ground, 'served'), bytes(rows[0]![1]!));
+    const resolve = { 'github.com': server.address };
+    command = buildCommand({ allow: [{ preset: 'github' }], upstream: { resolve, ca: ca.path } });
+    running = await command.up();
+    await command.run(['register', '--ip', '127.0.0.1', '--repo', 'acme/large']);
+    await command.run(['secret', 'set', 'github'], token);
+  });
+
+  afterAll(async () => {
+    running.kill('SIGKILL');
+    await running.ended;
+    await server.close();
+    command.remove();
+  });
+
+  test.each(rows)('over %s: of %s, %s arrive while the rest is held back; %s more memory', async (...row) => {
+    const [version, size, early, growth] = row as [string, string, string, string];
+    const folder = join(ground, version.replace('/', '-'));
+    const before = memoryOf(running.child.pid!, 'VmRSS');
+    server.haltAfter(bytes(early) * 2);
+    const env = { HTTPS_PROXY: running.proxyUrl, GIT_SSL_CAINFO: running.caPath };
+    const config = { 'http.version': version };
+    const clone = git(['clone', '-q', '--bare', 'https://github.com/acme/large', folder], { config, env });
+    await eventually(() => server.isHalted && packBytes(folder) >= bytes(early), 'the client has the first part');
+    expect(server.sent).toBeLessThan(bytes(size) / 2);
+    server.release();
+    const run = await clone;
+    expect(run.code, run.stderr).toBe(0);
+    expect(server.sent).toBeGreaterThan(bytes(size));
+    expect(memoryOf(running.child.pid!, 'VmHWM') - before).toBeLessThan(bytes(growth));
+  });
 });

@@ -73,10 +73,11 @@ describe('what unfolds is cut off at the limit', () => {
     );
   });
 
-  test('a tree of zeros in the pack', async () => {
-    const packed = deflateSync(Buffer.alloc(256 * mib));
-    const pack = packOf([commit, { code: 2, content: Buffer.alloc(0), size: 256 * mib, packed }]);
-    const body = toSly(pack);
+  test('a directory of zeros', async () => {
+    const zeros = Buffer.alloc(128 * mib);
+    const top: Part = { code: 2, content: Buffer.alloc(0), size: zeros.length, packed: deflateSync(zeros) };
+    const content = commitText(oidOf('tree', zeros), [repository.main]);
+    const body = pushOf([[zeroId, oidOf('commit', content), 'refs/heads/sly']], packOf([{ code: 1, content }, top]));
     expect(body.length).toBeLessThan(mib);
     await expectStopped(ground, repository, 'push.undecided', () => sendPush(ground, repository, body));
   });

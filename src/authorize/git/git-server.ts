@@ -19,6 +19,8 @@ export interface GitServer {
   refs(prefixes: readonly string[]): Promise<readonly RemoteRef[]>;
   /** The commits that can be reached from `wants` and not from `haves`, under ids computed from their content. */
   commits(wants: readonly string[], haves: readonly string[]): Promise<ReadonlyMap<string, Commit>>;
+  /** Which of these commits the server has, whether or not a ref reaches them. `tip` is the value of one of its refs. */
+  known(tip: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** These objects, each without what it refers to. What the server does not have is an error. */
   objects(ids: readonly string[]): Promise<ReadonlyMap<string, RemoteObject>>;
 }

@@ -10,6 +10,9 @@ import type { PushFinding } from './push-finding.ts';
 const branches = 'refs/heads/';
 const tags = 'refs/tags/';
 
+/** What another command would take for a whole ref, for HEAD or for a commit. */
+const misleading = /^refs\/(?:heads|tags)\/(?:refs\/.*|HEAD|[0-9a-f]{40})$/is;
+
 export function judgeCommands(
   policy: CompiledPolicy,
   sandbox: Sandbox,
@@ -22,6 +25,7 @@ export function judgeCommands(
 function judgeCommand(policy: CompiledPolicy, sandbox: Sandbox, command: PushCommand): PushFinding[] {
   const { ref } = command;
   if (!ref.startsWith(branches) && !ref.startsWith(tags)) return [outsideNamespaces(ref)];
+  if (misleading.test(ref)) return [misleadingName(ref)];
   const findings = ref.startsWith(tags) ? judgeTag(command) : judgeBranch(policy, sandbox, command);
   if (findings.length === 0 && !allowsRef(sandbox, ref)) findings.push(notAllowed(sandbox, ref));
   return findings;
@@ -77,6 +81,17 @@ function outsideNamespaces(ref: string): PushFinding {
     message: `${ref} is neither a branch nor a tag`,
     reason: 'only refs/heads/ and refs/tags/ can be pushed',
     hint: 'Push branches (refs/heads/…) and tags (refs/tags/…) only; not with --mirror.',
+  };
+}
+
+function misleadingName(ref: string): PushFinding {
+  return {
+    code: 'push.namespace',
+    ref,
+    rule: 'built-in: a name that cannot be mistaken',
+    message: `${ref} could be mistaken for another ref or for a commit`,
+    reason: 'a misleading name',
+    hint: 'Choose a name that does not begin with refs/, is not HEAD and does not look like a commit.',
   };
 }
 

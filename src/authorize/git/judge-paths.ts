@@ -3,16 +3,18 @@
 import { type ChangedPath, changedProtectedPaths } from '../../git-wire/changed-paths.ts';
 import { GitWireError } from '../../git-wire/git-wire-error.ts';
 import { type Commit, parseCommit } from '../../git-wire/object-commit.ts';
+import { EMPTY_TREE_ID } from '../../git-wire/object-id.ts';
 import { parseTree, type TreeEntries } from '../../git-wire/object-tree.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { isProtectedBranch } from './branch-rules.ts';
 import type { GitServer } from './git-server.ts';
 import type { PushFinding } from './push-finding.ts';
-import type { PushedHistory } from './pushed-history.ts';
+import { type PushedHistory, withoutOldCommits } from './pushed-history.ts';
 
-/** Trees of the server that one push may need: more is not a push that a person made. */
+/** Trees of the server that one push may need, and how many of them one by one: more is not a push a person made. */
 const maxServerTrees = 5_000;
+const maxSingleTrees = 256;
 
 export async function judgePaths(
   policy: CompiledPolicy,
@@ -20,8 +22,20 @@ export async function judgePaths(
   history: PushedHistory,
   server: GitServer,
 ): Promise<PushFinding[]> {
+  const findings = await judgeCommits(policy, objects, history, server);
+  if (findings.length === 0) return findings;
+  const fresh = await withoutOldCommits(history, server);
+  return fresh.commits.size === history.commits.size ? findings : judgeCommits(policy, objects, fresh, server);
+}
+
+async function judgeCommits(
+  policy: CompiledPolicy,
+  objects: PackObjects,
+  history: PushedHistory,
+  server: GitServer,
+): Promise<PushFinding[]> {
   const patterns = policy.protectedPaths;
-  if (patterns.length === 0 || history.commits.size === 0) return [];
+  if (history.commits.size === 0) return [];
   const source = new ObjectSource(objects, history, server);
   await source.prefetch();
   const changes = await changedProtectedPaths({
@@ -49,6 +63,7 @@ class ObjectSource {
   readonly #commits = new Map<string, Commit>();
   readonly #trees = new Map<string, TreeEntries>();
   #serverTrees = 0;
+  #singleTrees = 0;
 
   constructor(objects: PackObjects, history: PushedHistory, server: GitServer) {
     this.#objects = objects;
@@ -60,16 +75,19 @@ class ObjectSource {
   async prefetch(): Promise<void> {
     const { commits } = this.#history;
     const parents = new Set([...commits.values()].flatMap((commit) => commit.parents));
-    await this.#fetchCommits([...parents].filter((id) => !commits.has(id)));
-    const tops = new Set([...commits.values(), ...this.#commits.values()].map(({ tree }) => tree));
+    await this.#fetchCommits([...parents].filter((id) => this.#known(id) === undefined));
+    const tops = new Set([...commits.keys(), ...parents].map((id) => this.#known(id)!.tree));
+    tops.delete(EMPTY_TREE_ID);
     await this.#fetchTrees([...tops].filter((id) => this.#objects.get(id) === null));
   }
 
   async commit(oid: string): Promise<Commit> {
-    const known = this.#history.commits.get(oid) ?? this.#commits.get(oid);
-    if (known !== undefined) return known;
-    await this.#fetchCommits([oid]);
-    return this.#commits.get(oid)!;
+    if (this.#known(oid) === undefined) await this.#fetchCommits([oid]);
+    return this.#known(oid)!;
+  }
+
+  #known(oid: string): Commit | undefined {
+    return this.#history.commits.get(oid) ?? this.#objects.commits.get(oid) ?? this.#commits.get(oid);
   }
 
   async tree(oid: string): Promise<TreeEntries> {
@@ -77,6 +95,7 @@ class ObjectSource {
     if (known !== undefined) return known;
     const packed = this.#objects.get(oid);
     if (packed !== null) return treeOf(packed.type, await packed.content());
+    if (++this.#singleTrees > maxSingleTrees) throw tooManyTrees();
     await this.#fetchTrees([oid]);
     return this.#trees.get(oid)!;
   }
@@ -92,14 +111,13 @@ class ObjectSource {
   async #fetchTrees(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     this.#serverTrees += ids.length;
-    if (this.#serverTrees > maxServerTrees) {
-      throw new GitWireError(
-        'too-large',
-        `more than ${maxServerTrees} directories to ask the server for; push in parts`,
-      );
-    }
+    if (this.#serverTrees > maxServerTrees) throw tooManyTrees();
     for (const [id, { type, content }] of await this.#server.objects(ids)) this.#trees.set(id, treeOf(type, content));
   }
+}
+
+function tooManyTrees(): GitWireError {
+  return new GitWireError('too-large', 'the server would have to be asked for too many directories; push in parts');
 }
 
 function treeOf(type: string, content: Buffer): TreeEntries {

@@ -17,6 +17,7 @@ import { checkGitHead, withBodyOf, withoutOwnProof } from './git-head.ts';
 import type { GitServer, OpenGitServer } from './git-server.ts';
 import { judgeCommands } from './judge-commands.ts';
 import { isMove, judgeHistory, judgeTips } from './judge-history.ts';
+import { judgeOptions } from './judge-options.ts';
 import { judgePaths } from './judge-paths.ts';
 import { findingOf } from './push-failure.ts';
 import { describeCommands, type PushFinding, refusePush } from './push-finding.ts';
@@ -48,7 +49,7 @@ export async function judgePush(
 
   const push = await readCommands(body);
   learn(flow, { asked: `receive-pack ${permission.git!.repository} ${describeCommands(push.commands)}` });
-  const findings = judgeCommands(policy, flow.sandbox, push.commands);
+  const findings = [...judgeCommands(policy, flow.sandbox, push.commands), ...judgeOptions(push.pushOptions)];
   if (findings.length === 0 && push.packFollows && !needsPack(policy, push)) {
     return passOn(flow, permission, exchange, { kind: 'chunked' }, null, () => passing(body, policy));
   }

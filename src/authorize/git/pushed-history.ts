@@ -1,6 +1,6 @@
 // The commits that a push brings, and where they touch what the server already has. What counts as already there is
 // what the server's own branches and tags reach: an object store shared with forks holds commits of strangers too, and
-// so do refs/pull. // Guards: threats.md T27
+// so do refs/pull. // Guards: threats.md T22
 import type { Commit } from '../../git-wire/object-commit.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import { isDeletion, type PushCommand } from '../../git-wire/push-command.ts';
@@ -13,6 +13,8 @@ export interface PushedHistory {
   readonly tips: ReadonlyMap<string, string>;
 }
 
+/** Commits of one pack that are looked for on the server: more of old history is not sent along by a client. */
+const maxLookedFor = 50_000;
 /** With more refs than this on the server, those that were not asked for by name are not counted as known. */
 const maxKnownRefs = 20_000;
 
@@ -22,22 +24,51 @@ export async function findNewCommits(
   server: GitServer,
   prefixes: readonly string[],
 ): Promise<PushedHistory> {
-  const boundary = boundaryOf(commands, objects);
   const tips = await tipsOf(server, prefixes);
-  const commits = new Map(objects.commits);
   const known = new Set(tips.values());
-  const unknown = boundary.filter((id) => !known.has(id));
-  if (unknown.length === 0) return { commits, tips };
-  let found = await server.commits(unknown, [...known]);
-  if (found.size > 0) {
-    // Perhaps another branch has them: only now is the whole list worth asking for.
-    const all = new Set((await tipsOf(server, ['refs/heads/', 'refs/tags/'])).values());
-    const haves = [...new Set([...known, ...all])].slice(0, maxKnownRefs);
-    const left = unknown.filter((id) => !all.has(id));
-    found = left.length === 0 ? new Map() : await server.commits(left, haves);
-  }
-  for (const [id, commit] of found) commits.set(id, commit);
-  return { commits, tips };
+  const unknown = boundaryOf(commands, objects).filter((id) => !known.has(id));
+  const stray = await notReached(server, unknown, known);
+  return { commits: new Map([...objects.commits, ...stray]), tips };
+}
+
+/**
+ * The same without those commits of the pack that the server's branches and tags reach already. A client that has not
+ * fetched for a while sends such commits along; they were let in by others.
+ */
+export async function withoutOldCommits({ commits, tips }: PushedHistory, server: GitServer): Promise<PushedHistory> {
+  const all = await ownTips(server);
+  const [tip] = all;
+  if (tip === undefined || commits.size > maxLookedFor) return { commits, tips };
+  const there = await server.known(tip, [...commits.keys()]);
+  const left = new Map([...commits].filter(([id]) => !there.has(id)));
+  for (const [id, commit] of await notReached(server, newest(commits, there), all)) left.set(id, commit);
+  return { commits: left, tips };
+}
+
+/** Of commits that the server has: those, and what they build on, that none of its branches and tags reaches. */
+async function notReached(
+  server: GitServer,
+  ids: readonly string[],
+  likely: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Commit>> {
+  const first = ids.filter((id) => !likely.has(id));
+  if (first.length === 0) return new Map();
+  const found = await server.commits(first, [...likely].slice(0, maxKnownRefs));
+  if (found.size === 0) return found;
+  // Perhaps another branch has them: only now is the whole list worth asking for.
+  const all = await ownTips(server);
+  const left = first.filter((id) => !all.has(id));
+  return left.length === 0 ? new Map() : server.commits(left, [...new Set([...likely, ...all])].slice(0, maxKnownRefs));
+}
+
+/** The commits among `ids` that no other of them builds on: what holds for these holds for the rest. */
+function newest(commits: ReadonlyMap<string, Commit>, ids: ReadonlySet<string>): string[] {
+  const builtOn = new Set([...ids].flatMap((id) => commits.get(id)?.parents ?? []));
+  return [...ids].filter((id) => !builtOn.has(id));
+}
+
+async function ownTips(server: GitServer): Promise<Set<string>> {
+  return new Set((await tipsOf(server, ['refs/heads/', 'refs/tags/'])).values());
 }
 
 /** What the pack leads to without holding it: parents of its commits, targets of its tags, and tips outside of it. */

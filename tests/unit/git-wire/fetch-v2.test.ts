@@ -98,7 +98,7 @@ describe('what a server understands is read from its advertisement', () => {
   });
 
   test.each([
-    ['of the old protocol', advertised(`${A} refs/heads/main\0 filter shallow`)],
+    ['of the old protocol', advertised(`${A} refs/heads/main\0ls-refs fetch=filter`)],
     ['that does not fetch', advertised('version 2', 'ls-refs', 'fetching=filter')],
     ['that does not list refs', advertised('version 2', 'fetch=filter')],
     ['with another kind of ids', advertised('version 2', 'ls-refs', 'fetch', 'object-format=sha256')],

@@ -1,93 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import type { GitServer } from '../../../src/authorize/git/git-server.ts';
+import { describe, expect, test } from 'vitest';
 import { ClientGone } from '../../../src/flow/client-gone.ts';
-import type { BodyWriter } from '../../../src/flow/exchange.ts';
-import type { Injected } from '../../../src/flow/flow.ts';
-import { HeaderList } from '../../../src/flow/header-list.ts';
-import { OutgoingRequest } from '../../../src/flow/outgoing-request.ts';
 import { Refusal } from '../../../src/flow/refusal.ts';
-import { createGitServer, type GitServerPorts } from '../../../src/git-server.ts';
 import { oidOf } from '../../../src/git-wire/object-id.ts';
-import { encodePkt, flushPkt, PktReader } from '../../../src/git-wire/pkt-line.ts';
-import { Spool } from '../../../src/kit/spool.ts';
-import { pushTo } from '../../support/asked-git-server.ts';
+import { encodePkt, flushPkt } from '../../../src/git-wire/pkt-line.ts';
 import { eventually } from '../../support/eventually.ts';
-import { commitText, literalDelta, type Part, packOf } from '../git-wire/pack-builder.ts';
-
-const directory = mkdtempSync(join(tmpdir(), 'git-server-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-const modern = ['version 2', 'agent=git/2.39.5', 'ls-refs=unborn', 'fetch=shallow filter', 'object-format=sha1'];
-const COMMIT = 1;
-const BLOB = 3;
-const REF_DELTA = 7;
-const blob = (text: string): string => oidOf('blob', Buffer.from(text));
-const lines = (...words: string[]): Buffer => Buffer.concat([...words.map((word) => encodePkt(`${word}\n`)), flushPkt]);
-const packAnswer = (...parts: Part[]): Buffer =>
-  Buffer.concat([encodePkt('packfile\n'), encodePkt(Buffer.concat([Buffer.from([1]), packOf(parts)])), flushPkt]);
-
-interface Scene {
-  readonly advertisement?: readonly string[];
-  /** Bytes, or what it does itself with the writer of the answer. */
-  readonly answer?: (asked: string[]) => Buffer | ((to: BodyWriter) => Promise<void>);
-  readonly limits?: GitServerPorts['limits'];
-  readonly spoolBytes?: number;
-}
-
-/** A far side that says what the test wants, and what it was asked: lines of each POST. */
-function stage(scene: Scene) {
-  const asked: string[][] = [];
-  const seen: string[] = [];
-  const spool = new Spool(directory, () => scene.spoolBytes ?? 1_000_000);
-  const say = async (flow: Injected): Promise<void> => {
-    const { method } = flow.canonical;
-    seen.push(method);
-    const kind = method === 'GET' ? 'advertisement' : 'result';
-    const headers = HeaderList.from([['Content-Type', `application/x-git-upload-pack-${kind}`]]);
-    let said: ReturnType<NonNullable<Scene['answer']>> = lines(...(scene.advertisement ?? modern));
-    if (method === 'POST') {
-      asked.push(linesOf(flow));
-      said = scene.answer?.(asked.at(-1)!) ?? flushPkt;
-    }
-    const writer = flow.exchange.respond({ status: 200, reason: '', headers, framing: { kind: 'chunked' } });
-    if (typeof said === 'function') return said(writer);
-    writer.write(said);
-    writer.end(null);
-  };
-  const openServer = createGitServer({
-    spool,
-    ...(scene.limits === undefined ? {} : { limits: scene.limits }),
-    inject: {
-      name: 'inject',
-      run: (flow) => ({ ...flow, outgoing: new OutgoingRequest('', new HeaderList()), injected: null }),
-    },
-    forward: {
-      name: 'forward',
-      run: (flow) => say(flow).then(() => ({ ...flow, status: 200, upstreamAddress: null })),
-    },
-  });
-  const open = (sandbox = 'sbx_test', signal = new AbortController().signal): GitServer => {
-    const { flow, permission } = pushTo('acme/widgets', '/acme/widgets', sandbox);
-    return openServer(flow, permission, signal);
-  };
-  return { open, asked, seen, spool };
-}
-
-function linesOf(flow: Injected): string[] {
-  const pieces: Buffer[] = [];
-  flow.exchange.sendBody({
-    write: (chunk) => pieces.push(chunk) > 0,
-    flush: () => {},
-    end: () => {},
-    fail: () => {},
-    onDrain: null,
-  });
-  const pkts = new PktReader('v2').feed(Buffer.concat(pieces));
-  return pkts.map((pkt) => (pkt.kind === 'data' ? pkt.payload.toString().trim() : pkt.kind));
-}
+import { commitText, literalDelta, type Part } from '../git-wire/pack-builder.ts';
+import { BLOB, blob, COMMIT, lines, packAnswer, REF_DELTA, stage } from './scripted-git-server.ts';
 
 describe('a server is asked only in words it knows', () => {
   test('one that knows filters and depth is asked for single objects', async () => {
@@ -200,11 +118,21 @@ describe('an answer counts only for what can be computed from it', () => {
   });
 
   test('a blob that comes back to itself through deltas is read to an end', async () => {
-    const first = { code: BLOB, content: Buffer.from('one') };
-    const there = { code: REF_DELTA, base: blob('one'), content: literalDelta(3, Buffer.from('two')) };
-    const back = { code: REF_DELTA, base: blob('two'), content: literalDelta(3, Buffer.from('one')) };
-    const { open } = stage({ answer: () => packAnswer(first, there, back) });
-    expect((await open().objects([blob('two')])).get(blob('two'))?.content.toString()).toBe('two');
+    // So large that what was read is no longer at hand when it is needed again.
+    const large = (letter: string): Buffer => Buffer.alloc(9 * 1024 ** 2, letter);
+    const change = (from: string, to: string): Part => {
+      const base = large(from);
+      return { code: REF_DELTA, base: oidOf('blob', base), content: literalDelta(base.length, large(to)) };
+    };
+    const parts = [{ code: BLOB, content: large('a') }, change('a', 'b'), change('b', 'a'), change('a', 'c')];
+    const { open } = stage({ answer: () => packAnswer(...parts) });
+    const id = oidOf('blob', large('b'));
+    expect((await open().objects([id])).get(id)?.content.equals(large('b'))).toBe(true);
+  });
+
+  test('a pack that is whole in an answer that is not is no answer', async () => {
+    const { open } = stage({ answer: () => packAnswer({ code: BLOB, content: Buffer.from('a') }).subarray(0, -4) });
+    await expect(open().objects([blob('a')])).rejects.toThrow(/cut short/);
   });
 });
 

@@ -1,14 +1,16 @@
 // A ticket stands for one address of an LFS storage: the sandbox holds the ticket, the gateway the address and what
 // proves the right to use it. The port through which the rules make and look up tickets; behind it, inject/ keeps what is
 // secret.
+import type { OutgoingOrigin } from '../../../flow/outgoing-request.ts';
 
 export type LfsAction = 'download' | 'upload' | 'verify';
 
 /** What a ticket is good for. */
 export interface LfsGrant {
   readonly sandboxId: string;
-  /** Canonical host of the LFS server, and repository: the ticket is honoured under its own address only. */
+  /** Canonical host and port of the LFS server, and repository: the ticket is honoured under its own address only. */
   readonly host: string;
+  readonly port: number;
   readonly repository: string;
   readonly action: LfsAction;
   readonly oid: string;
@@ -19,8 +21,10 @@ export interface LfsGrant {
 
 /** Where the storage wants the object, as the batch answer said it. */
 export interface LfsAddress {
-  readonly href: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly origin: OutgoingOrigin;
+  /** Path and query, which may hold a signature. */
+  readonly target: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
 export interface LfsTickets {

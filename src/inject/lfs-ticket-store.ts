@@ -1,0 +1,111 @@
+// Keeps what LFS tickets stand for: the addresses of a storage and the fields that open them, as secrets, in memory only,
+// bounded in all and for each sandbox (the oldest go). Hands out the grant to whoever judges; the secrets stay in inject/.
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { OutgoingOrigin } from '../flow/outgoing-request.ts';
+import { Secret } from '../flow/secret.ts';
+
+/** The same as in the port of the rules, which this room cannot see. */
+export interface TicketGrant {
+  readonly sandboxId: string;
+  readonly host: string;
+  readonly port: number;
+  readonly repository: string;
+  readonly action: 'download' | 'upload' | 'verify';
+  readonly oid: string;
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+interface TicketAddress {
+  readonly origin: OutgoingOrigin;
+  readonly target: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
+/** What a ticket stands for. */
+export interface StorageAccess {
+  readonly grant: TicketGrant;
+  readonly origin: OutgoingOrigin;
+  readonly target: Secret;
+  readonly headers: readonly (readonly [name: string, value: Secret])[];
+}
+
+interface StoreLimits {
+  readonly maxTickets: number;
+  readonly maxBytes: number;
+  readonly maxPerSandbox: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** git-lfs asks for a hundred objects at a time, with two addresses each at most. A signed address has 1 to 2 KiB. */
+const usualLimits: StoreLimits = {
+  maxTickets: 50_000,
+  maxBytes: 64 * 1024 ** 2,
+  maxPerSandbox: 5_000,
+  now: Date.now,
+};
+const ticketBytes = 24;
+
+export class LfsTicketStore {
+  readonly #limits: StoreLimits;
+  readonly #kept: LRUCache<string, StorageAccess>;
+  /** In the order in which they were issued. */
+  readonly #bySandbox = new Map<string, Set<string>>();
+
+  constructor(limits: Partial<StoreLimits> = {}) {
+    this.#limits = { ...usualLimits, ...limits };
+    this.#kept = new LRUCache({
+      max: this.#limits.maxTickets,
+      maxSize: this.#limits.maxBytes,
+      dispose: ({ grant }, ticket) => this.#forget(grant.sandboxId, ticket),
+    });
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  issue(grant: TicketGrant, { origin, target, headers }: TicketAddress): string {
+    const ticket = randomBytes(ticketBytes).toString('base64url');
+    const own = this.#bySandbox.get(grant.sandboxId) ?? new Set();
+    if (own.size >= this.#limits.maxPerSandbox) this.#kept.delete(own.values().next().value!);
+    own.add(ticket);
+    this.#bySandbox.set(grant.sandboxId, own);
+    const access: StorageAccess = {
+      grant,
+      origin,
+      target: new Secret('lfs address', target),
+      headers: headers.map(([name, value]) => [name, new Secret(`lfs ${name}`, value)] as const),
+    };
+    const bytes = headers.reduce((sum, [name, value]) => sum + name.length + value.length, target.length);
+    this.#kept.set(ticket, access, { size: 256 + bytes });
+    return ticket;
+  }
+
+  /** Null for what was never issued, or is over. */
+  find(ticket: string): TicketGrant | null {
+    return this.open(ticket)?.grant ?? null;
+  }
+
+  open(ticket: string): StorageAccess | null {
+    const access = this.#kept.peek(ticket);
+    if (access === undefined) return null;
+    if (access.grant.expiresAt > this.#limits.now()) return access;
+    this.#kept.delete(ticket);
+    return null;
+  }
+
+  /** Every ticket of a sandbox that is gone. */
+  drop(sandboxId: string): void {
+    for (const ticket of [...(this.#bySandbox.get(sandboxId) ?? [])]) this.#kept.delete(ticket);
+  }
+
+  #forget(sandboxId: string, ticket: string): void {
+    const own = this.#bySandbox.get(sandboxId);
+    own?.delete(ticket);
+    if (own?.size === 0) this.#bySandbox.delete(sandboxId);
+  }
+}

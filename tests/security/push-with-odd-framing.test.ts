@@ -1,0 +1,79 @@
+// Where the body of a push ends must have one answer: a second request, or a second pack, could hide behind the other.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
+import { expectStopped, expectTaken, honestPack, pushOf, sendPush, zeroId } from '../support/raw-push.ts';
+
+let ground: PushGround;
+let repository: TestRepository;
+let body: Buffer;
+let next: string;
+
+beforeAll(async () => {
+  ground = await openPushGround();
+  repository = await ground.repository();
+  const { bare, main } = repository;
+  next = await bare.commit({ branch: 'refs/made/next', parents: [main], files: { n: 'n\n' } });
+  body = pushOf([[zeroId, next, 'refs/heads/fine']], await honestPack(bare, [next], [main]));
+});
+
+afterAll(() => ground.stop());
+
+const chunked = (bytes: Buffer, end = '0\r\n\r\n'): Buffer =>
+  Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from(`\r\n${end}`)]);
+
+describe('a push has one end', () => {
+  test.each([
+    ['a length and chunks', (length: number) => [`Content-Length: ${length}`, 'Transfer-Encoding: chunked']],
+    ['two lengths', (length: number) => [`Content-Length: ${length}`, `Content-Length: ${length - 1}`]],
+    ['a list of lengths', (length: number) => [`Content-Length: ${length}, ${length}`]],
+    ['a signed length', (length: number) => [`Content-Length: +${length}`]],
+    ['chunks in gzip', () => ['Transfer-Encoding: gzip, chunked']],
+    ['chunks twice', () => ['Transfer-Encoding: chunked, chunked']],
+    ['chunks in two fields', () => ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
+    ['chunks, then nothing', () => ['Transfer-Encoding: chunked, identity']],
+    ['another word for chunks', () => ['Transfer-Encoding: xchunked']],
+    ['a coding alone', () => ['Transfer-Encoding: gzip']],
+    ['nothing', () => ['Transfer-Encoding: identity']],
+  ])('%s', async (_what, framing) => {
+    const bytes = chunked(body);
+    await expectStopped(ground, repository, 'malformed.framing', () =>
+      sendPush(ground, repository, bytes, { framing: framing(bytes.length) }),
+    );
+  });
+
+  test.each([
+    ['a size that is no number', Buffer.from('zz\r\nabc\r\n0\r\n\r\n')],
+    ['a signed size', Buffer.from('+3\r\nabc\r\n0\r\n\r\n')],
+    ['bytes behind a chunk', Buffer.from('3\r\nabcd\r\n0\r\n\r\n')],
+  ])('chunks with %s', async (_what, bytes) => {
+    await expectStopped(ground, repository, 'malformed.framing', () =>
+      sendPush(ground, repository, bytes, { framing: ['Transfer-Encoding: chunked'] }),
+    );
+  });
+
+  test('a folded field', async () => {
+    await expectStopped(ground, repository, 'malformed.syntax', () =>
+      sendPush(ground, repository, chunked(body), { framing: ['Transfer-Encoding:\r\n chunked'] }),
+    );
+  });
+
+  test('without any length there is no push', async () => {
+    await expectStopped(ground, repository, 'git.malformed', () => sendPush(ground, repository, body, { framing: [] }));
+  });
+
+  test('a method in the place of another', async () => {
+    await expectStopped(ground, repository, 'git.not-understood', () =>
+      sendPush(ground, repository, body, { more: ['X-HTTP-Method-Override: PUT'] }),
+    );
+  });
+
+  test('honest chunks pass, however small, so that the refusals above mean something', async () => {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < body.length; at += 7) pieces.push(chunked(body.subarray(at, at + 7), ''));
+    const bytes = Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]);
+    await expectTaken(ground, () =>
+      sendPush(ground, repository, bytes, { framing: ['Transfer-Encoding: chunked'], pieceBytes: 13 }),
+    );
+    expect(await repository.bare.tip('fine')).toBe(next);
+  });
+});
