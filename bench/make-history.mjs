@@ -29,4 +29,6 @@ const write = async (text) => {
 };
 
 for (let n = 1; n <= commits; n++) await write(commit(n));
-await write(`reset refs/heads/follow\nfrom :${commits}\n\nreset refs/heads/behind\nfrom :${commits - behind}\n\ndone\n`);
+await write(
+  `reset refs/heads/follow\nfrom :${commits}\n\nreset refs/heads/behind\nfrom :${commits - behind}\n\ndone\n`,
+);

@@ -70,10 +70,14 @@ async function pushOnce(contender, place, shape) {
   const { status, complaint } = await push(contender, place, commit, refs[shape]);
   const ms = performance.now() - began;
   if (status !== 0) throw new Error(`${shape}: ${complaint.slice(-300)}`);
-  if (place.valueOf(refs[shape]) !== commit) throw new Error(`${shape}: the pushed commit is not there`);
+  if (place.tipOf(refs[shape]) !== commit) throw new Error(`${shape}: the pushed commit is not there`);
   place.reset();
   const times = fs.readFileSync(logFile).subarray(from).toString().trim().split('\n');
-  return { ms, requests: times.length, upstreamMs: times.reduce((sum, line) => sum + Number.parseFloat(line) * 1000, 0) };
+  return {
+    ms,
+    requests: times.length,
+    upstreamMs: times.reduce((sum, line) => sum + Number.parseFloat(line) * 1000, 0),
+  };
 }
 
 /** A gateway that lets one of these pass checks nothing, and its figures would be worth nothing. */
@@ -95,7 +99,12 @@ function push(contender, { client, name }, commit, ref) {
   const { base, argv, env } = gitSettings(contender);
   // With force the client leaves the decision to the other side; what it sends is the same.
   const words = ['push', '-q', '--force', `${base}/g/${name}`, `${commit}:refs/heads/${ref}`];
-  const child = spawn('git', [...argv, ...words], { cwd: client, stdio: ['ignore', 'ignore', 'pipe'], env, timeout: 60_000 });
+  const child = spawn('git', [...argv, ...words], {
+    cwd: client,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env,
+    timeout: 60_000,
+  });
   let complaint = '';
   child.stderr.on('data', (text) => {
     complaint += text;
@@ -110,8 +119,8 @@ function openRepository(size) {
   const client = fs.mkdtempSync(path.join(work, 'client-'));
   git(client, ['init', '-q', '--bare']);
   fs.writeFileSync(path.join(client, 'objects', 'info', 'alternates'), `${path.join(server, 'objects')}\n`);
-  const valueOf = (branch) => git(server, ['rev-parse', '-q', '--verify', `refs/heads/${branch}`]);
-  const tips = { main: valueOf('main'), behind: valueOf('main~50') };
+  const tipOf = (branch) => git(server, ['rev-parse', '-q', '--verify', `refs/heads/${branch}`]);
+  const tips = { main: tipOf('main'), behind: tipOf('main~50') };
   const reset = () => {
     const lines = [`update refs/heads/main ${tips.main}`, `update refs/heads/follow ${tips.main}`];
     lines.push(`update refs/heads/behind ${tips.behind}`, 'delete refs/heads/started', '');
@@ -122,7 +131,7 @@ function openRepository(size) {
   return {
     name,
     client,
-    valueOf,
+    tipOf,
     reset,
     /** A commit that nobody has seen, with one file changed. */
     commit(parent, file = 'src/part-7/file-3.txt') {

@@ -111,7 +111,10 @@ function rowOf(report, [title, test, figure, digits]) {
 function noiseNote(report) {
   const noisy = Object.entries(report.raw).flatMap(([test, byName]) =>
     Object.entries(byName)
-      .filter(([, results]) => !['clone', 'push', 'push-check'].includes(test) && results.some((r) => r.other_cpu_share > 0.12))
+      .filter(
+        ([, results]) =>
+          !['clone', 'push', 'push-check'].includes(test) && results.some((r) => r.other_cpu_share > 0.12),
+      )
       .map(([name]) => `${test}/${name}`),
   );
   if (!noisy.length) return [];

@@ -73,6 +73,7 @@ class AskedServer implements GitServer {
   readonly #limits: GitServerLimits;
   readonly #memory: Memory;
   readonly #key: string;
+  #asking: Promise<ServerAbilities> | null = null;
 
   constructor(ports: GitServerPorts, asker: Asker, path: string, limits: GitServerLimits, memory: Memory, key: string) {
     this.#ports = ports;
@@ -181,6 +182,12 @@ class AskedServer implements GitServer {
   async #abilities(): Promise<ServerAbilities> {
     const known = this.#memory.get(this.#key);
     if (known !== undefined) return known;
+    // Several questions may begin at once: they wait for the same answer.
+    this.#asking ??= this.#askAbilities();
+    return this.#asking;
+  }
+
+  async #askAbilities(): Promise<ServerAbilities> {
     const reader = new AdvertisementReader({ maxBytes: maxAdvertisementBytes });
     await this.#ask(advertisement(this.#path), (chunk) => reader.feed(chunk));
     const abilities = abilitiesOf(reader.end());

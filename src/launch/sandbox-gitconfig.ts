@@ -79,7 +79,6 @@ export function sandboxGitEnvironment(
     ),
     // The door puts the credential in: a question for one could only hang, or ask a person for a secret in the wrong place.
     GIT_TERMINAL_PROMPT: '0',
-    GIT_ASKPASS: '',
   };
 }
 
@@ -104,6 +103,7 @@ function pinned(directory: string): readonly Setting[] {
     ['core.fsmonitor', 'false'],
     // Runs in place of ssh and ends with an error.
     ['core.sshCommand', 'false'],
+    // Empty is not unset: SSH_ASKPASS is not asked either.
     ['core.askPass', ''],
     // Asked for the refs of a repository whose objects are borrowed. None is a right answer, it only costs bytes.
     ['core.alternateRefsCommand', 'true'],
@@ -115,8 +115,7 @@ function pinned(directory: string): readonly Setting[] {
     ['protocol.https.allow', 'always'],
     // For clones that the user asks for; not for a submodule's URL, which the repository chose (CVE-2022-39253).
     ['protocol.file.allow', 'user'],
-    // What git takes when nothing is set.
-    ['gpg.program', 'gpg'],
+    // What git takes when nothing is set. The first stands for gpg.program too: the two are one setting, and the last wins.
     ['gpg.openpgp.program', 'gpg'],
     ['gpg.x509.program', 'gpgsm'],
     ['gpg.ssh.program', 'ssh-keygen'],

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GitFolder } from '../support/git-folder.ts';
-import { type GitSandbox, openGitSandbox, rejected } from '../support/git-sandbox.ts';
+import { type GitSandbox, openGitSandbox } from '../support/git-sandbox.ts';
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';
 import { githubToken } from '../support/push-ground.ts';
 import { type BuiltCommand, buildCommand, type RunningGateway } from '../support/spawn-gateway.ts';
@@ -50,6 +49,19 @@ function memoryOf(what: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`^${what}:\\s+(\\d+) kB`, 'm').exec(status)![1]) * 1024;
 }
 
+/** A spool file has no name; the process that holds it shows it. */
+function openSpoolFiles(): string[] {
+  const folder = `/proc/${gateway.child.pid}/fd`;
+  const paths = readdirSync(folder).map((number) => {
+    try {
+      return readlinkSync(`${folder}/${number}`);
+    } catch {
+      return '';
+    }
+  });
+  return paths.filter((path) => path.includes('/spool/'));
+}
+
 /** A commit with one file of a gigabyte, stored as it is, so that as many bytes travel. */
 async function commitGigabyte(): Promise<string> {
   await clone.git('config', 'core.compression', '0');
@@ -74,18 +86,11 @@ describe('a push of a gigabyte is judged from the disk', () => {
     const tip = await commitGigabyte();
     await sleep(200);
     const before = memoryOf('VmRSS');
-    const start = performance.now();
     const run = await clone.run(['push', 'origin', 'large']);
     expect(run.stderr).toContain('[new branch]');
     expect(await bare.tip('large')).toBe(tip);
     expect(upstream.pushes.at(-1)!.bodyBytes).toBeGreaterThan(size);
-    console.log(before / mib, memoryOf('VmHWM') / mib, performance.now() - start);
     expect(memoryOf('VmHWM') - before).toBeLessThan(mostGrowth);
-    expect(readdirSync(join(command.home, 'state', 'spool'))).toEqual([]);
-
-    upstream.forget();
-    const refused = await clone.run(['push', 'origin', 'large:main']);
-    expect(Object.keys(rejected(refused))).toEqual(['main']);
-    expect(upstream.pushes).toEqual([]);
+    expect(openSpoolFiles()).toEqual([]);
   });
 });

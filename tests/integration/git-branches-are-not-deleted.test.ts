@@ -61,6 +61,16 @@ describe('no branch is deleted', () => {
   });
 });
 
+describe('a mirror', () => {
+  test('of a clone with all of it brings names that are not for sandboxes', async () => {
+    await prepare(strict);
+    const run = await expectRefused(strict, repository, 'push.namespace', () =>
+      clone.run(['push', '--mirror', 'origin']),
+    );
+    expect(Object.keys(rejected(run))).toContain('refs/remotes/origin/main');
+  });
+});
+
 describe('where the operator allows it, a branch is deleted', () => {
   beforeEach(() => prepare(free));
 

@@ -155,6 +155,21 @@ describe('every honest push arrives as it was sent', () => {
     expect(await bare.tip('first')).toBe(tip);
   });
 
+  test('a history of three thousand commits at once', async () => {
+    const repository = await ground.repository();
+    const clone = await ground.sandbox.clone(repository.url);
+    const script = Array.from({ length: 3_000 }, (_, i) =>
+      [
+        `commit refs/heads/long\ncommitter A U Thor <author@example.com> ${1_700_000_000 + i} +0000\ndata 1\nm`,
+        ...(i === 0 ? [`from ${repository.main}`] : []),
+        `M 100644 inline src/a/b/c/${i % 50}\ndata 5\n${String(i).padStart(5, '0')}`,
+      ].join('\n'),
+    );
+    await clone.run(['fast-import', '--quiet'], `${script.join('\n')}\n`);
+    await expectPushed(ground, () => clone.run(['push', 'origin', 'long']));
+    expect(await repository.bare.git('rev-list', '--count', 'long')).toBe('3001');
+  });
+
   test('again, when nothing is new', async () => {
     const repository = await ground.repository();
     const clone = await ground.sandbox.clone(repository.url);

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GitFolder } from '../support/git-folder.ts';
 import { type GitSandbox, openGitSandbox } from '../support/git-sandbox.ts';
@@ -24,6 +26,7 @@ afterAll(async () => {
 describe('files are locked and unlocked with the real git-lfs', () => {
   test('on a branch of its own: locked, listed, given back', async () => {
     await clone.git('checkout', '--quiet', '-b', 'sandbox/art');
+    writeFileSync(join(clone.folder, 'picture.bin'), 'a picture');
     expect(await clone.git('lfs', 'lock', 'picture.bin')).toContain('Locked picture.bin');
     expect(ground.upstream.lfs.locks).toMatchObject([{ path: 'picture.bin' }]);
     expect(await clone.git('lfs', 'locks')).toContain('picture.bin');
@@ -33,7 +36,7 @@ describe('files are locked and unlocked with the real git-lfs', () => {
   });
 
   test('not on a protected branch, and git-lfs says why', async () => {
-    await clone.git('checkout', '--quiet', 'main');
+    await clone.git('checkout', '--quiet', '--force', 'main');
     ground.upstream.forget();
     const run = await clone.run(['lfs', 'lock', 'picture.bin']);
     expect(run.code).not.toBe(0);
@@ -42,8 +45,7 @@ describe('files are locked and unlocked with the real git-lfs', () => {
   });
 
   test('a push to a protected branch stops at its objects, with the reason', async () => {
-    const { writeFileSync } = await import('node:fs');
-    writeFileSync(`${clone.folder}/new.bin`, 'content');
+    writeFileSync(join(clone.folder, 'new.bin'), 'content');
     await clone.git('add', '.');
     await clone.git('commit', '--quiet', '-m', 'new');
     ground.upstream.forget();

@@ -93,13 +93,12 @@ describe('files of LFS go through the door with the real git-lfs, and their stor
   });
 
   test('a pull brings what was added since', async () => {
-    const reader = await sandbox.clone(repositoryUrl, '--branch', 'work');
-    const writer = await sandbox.clone(repositoryUrl, '--branch', 'work');
-    await writer.git('lfs', 'install', '--local');
+    const reader = await sandbox.clone(repositoryUrl);
+    const writer = await cloneOn('more');
     const added = randomBytes(30_000);
     await commitFiles(writer, { 'added.bin': added });
-    await writer.git('push', '--quiet', 'origin', 'work');
-    await reader.git('pull', '--quiet');
+    await writer.git('push', '--quiet', 'origin', 'more');
+    await reader.git('pull', '--quiet', 'origin', 'more');
     expect(readFileSync(join(reader.folder, 'added.bin')).equals(added)).toBe(true);
   });
 

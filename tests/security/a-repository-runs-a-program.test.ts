@@ -102,6 +102,7 @@ function plantNestedRepository(): void {
 }
 
 const askForLogin = { command: () => ['credential', 'fill'], input: 'protocol=https\nhost=git.example.com\n\n' };
+const sign = { command: () => ['commit', '-S', '--allow-empty', '-m', 'two'] };
 
 const attempts: readonly Attempt[] = [
   {
@@ -140,14 +141,14 @@ const attempts: readonly Attempt[] = [
     command: () => ['ls-remote', 'origin'],
   },
   {
-    what: 'core.sshCommand',
-    config: () => ({ 'core.sshCommand': program, 'protocol.ssh.allow': 'always' }),
-    command: () => ['ls-remote', 'ssh://git.example.com/owner/name'],
+    what: 'core.sshCommand, also when the user allows ssh',
+    config: () => ({ 'core.sshCommand': program }),
+    command: () => ['-c', 'protocol.ssh.allow=always', 'ls-remote', 'ssh://git.example.com/owner/name'],
   },
   {
-    what: 'core.gitProxy',
-    config: () => ({ 'core.gitProxy': program, 'protocol.git.allow': 'always' }),
-    command: () => ['ls-remote', 'git://127.0.0.1:1/owner/name'],
+    what: 'core.gitProxy, also when the user allows git://',
+    config: () => ({ 'core.gitProxy': program }),
+    command: () => ['-c', 'protocol.git.allow=always', 'ls-remote', 'git://127.0.0.1:1/owner/name'],
   },
   {
     what: 'core.alternateRefsCommand',
@@ -158,10 +159,12 @@ const attempts: readonly Attempt[] = [
     config: () => ({ 'core.alternateRefsCommand': program, 'remote.origin.url': repository }),
     command: () => ['fetch', 'origin', 'HEAD'],
   },
+  { what: 'gpg.program', config: () => ({ 'gpg.program': program }), ...sign },
+  { what: 'gpg.x509.program', config: () => ({ 'gpg.format': 'x509', 'gpg.x509.program': program }), ...sign },
   {
-    what: 'gpg.program',
-    config: () => ({ 'gpg.program': program }),
-    command: () => ['commit', '-S', '--allow-empty', '-m', 'two'],
+    what: 'gpg.ssh.program',
+    config: () => ({ 'gpg.format': 'ssh', 'gpg.ssh.program': program, 'user.signingKey': '/dev/null' }),
+    ...sign,
   },
 ];
 
@@ -170,6 +173,23 @@ describe('a repository runs no program of its own in a sandbox', () => {
     set(attempt);
     expect(await ran(attempt, untamed), 'without the settings it must run, or this proves nothing').toBe(true);
     expect(await ran(attempt, tamed())).toBe(false);
+  });
+
+  test.each([
+    ['ext', 'ext::true'],
+    ['fd', 'fd::0'],
+    ['ftp', 'ftp://127.0.0.1:1/owner/name'],
+    ['ftps', 'ftps://127.0.0.1:1/owner/name'],
+    ['git', 'git://127.0.0.1:1/owner/name'],
+    ['http', 'http://127.0.0.1:1/owner/name'],
+    ['ssh', 'ssh://127.0.0.1:1/owner/name'],
+  ])('the transport %s is refused although the repository’s configuration allows it', async (name, url) => {
+    plainGit('config', `protocol.${name}.allow`, 'always');
+    const asked = (env: Record<string, string>) =>
+      new GitFolder(repository, { HOME: ground, ...env }).run(['ls-remote', url]);
+    const refused = `transport '${name}' not allowed`;
+    expect((await asked(untamed)).stderr).not.toContain(refused);
+    expect((await asked(tamed())).stderr).toContain(refused);
   });
 
   test('the file alone would not do: the repository’s own configuration wins over it', async () => {

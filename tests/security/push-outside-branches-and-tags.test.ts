@@ -73,4 +73,12 @@ describe('only branches and tags are pushed', () => {
     );
     await expectStopped(ground, repository, 'push.namespace', () => sendPush(ground, repository, body));
   });
+
+  test.each(['blob', 'tree', 'tag'])('nor a %s that is on the server already', async (type) => {
+    const { bare, main } = repository;
+    await bare.run(['tag', '-a', '-m', 'words', 'words', main]);
+    const id = await bare.git('rev-parse', { blob: 'main:README.md', tree: 'main^{tree}', tag: 'words' }[type]!);
+    const body = pushOf([[zeroId, id, 'refs/heads/odd']], await honestPack(bare, []));
+    await expectStopped(ground, repository, 'push.namespace', () => sendPush(ground, repository, body));
+  });
 });

@@ -117,6 +117,19 @@ describe('commands that are not commands', () => {
   });
 });
 
+describe('the empty push that git sends before a large one', () => {
+  test('passes alone', async () => {
+    const answer = await sendPush(ground, repository, Buffer.from('0000'));
+    expect(answer.statuses).toEqual([200]);
+    expect(answer.code).toBeNull();
+  });
+
+  test('carries nothing behind it', async () => {
+    const body = Buffer.concat([flushPkt, encodePkt(toMain()), flushPkt, pack]);
+    await expectStopped(ground, repository, 'git.malformed', () => sendPush(ground, repository, body));
+  });
+});
+
 describe('the same by an honest hand', () => {
   test('passes, so that the refusals above mean something', async () => {
     await expectTaken(ground, () =>

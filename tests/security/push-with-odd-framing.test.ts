@@ -1,11 +1,13 @@
 // Where the body of a push ends must have one answer: a second request, or a second pack, could hide behind the other.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
+import { sendTunnelled } from '../support/raw-client.ts';
 import { expectStopped, expectTaken, honestPack, pushOf, sendPush, zeroId } from '../support/raw-push.ts';
 
 let ground: PushGround;
 let repository: TestRepository;
 let body: Buffer;
+let pack: Buffer;
 let next: string;
 
 beforeAll(async () => {
@@ -13,7 +15,8 @@ beforeAll(async () => {
   repository = await ground.repository();
   const { bare, main } = repository;
   next = await bare.commit({ branch: 'refs/made/next', parents: [main], files: { n: 'n\n' } });
-  body = pushOf([[zeroId, next, 'refs/heads/fine']], await honestPack(bare, [next], [main]));
+  pack = await honestPack(bare, [next], [main]);
+  body = pushOf([[zeroId, next, 'refs/heads/fine']], pack);
 });
 
 afterAll(() => ground.stop());
@@ -65,6 +68,42 @@ describe('a push has one end', () => {
     await expectStopped(ground, repository, 'git.not-understood', () =>
       sendPush(ground, repository, body, { more: ['X-HTTP-Method-Override: PUT'] }),
     );
+  });
+
+  test('fields behind the body do not travel as fields of it', async () => {
+    const end = '0\r\nAuthorization: Basic bWU6bWU=\r\nContent-Encoding: gzip\r\n\r\n';
+    await expectStopped(ground, repository, 'malformed.framing', () =>
+      sendPush(ground, repository, chunked(body, end), {
+        framing: ['Transfer-Encoding: chunked'],
+        more: ['Trailer: Authorization, Content-Encoding'],
+      }),
+    );
+  });
+
+  test('a second push behind the first is judged by itself', async () => {
+    const { bare, main } = repository;
+    const other = await bare.commit({ branch: 'refs/made/other', parents: [main], files: { o: 'o\n' } });
+    const sly = pushOf([[main, other, 'refs/heads/main']], await honestPack(bare, [other], [main]));
+    const head = (bytes: Buffer, more: string): Buffer =>
+      Buffer.from(
+        `POST /${repository.name}.git/git-receive-pack HTTP/1.1\r\nHost: github.com\r\n` +
+          `Content-Type: application/x-git-receive-pack-request\r\nContent-Length: ${bytes.length}\r\n${more}\r\n`,
+      );
+    const first = pushOf([[zeroId, next, 'refs/heads/first']], pack);
+    ground.upstream.forget();
+    const both = Buffer.concat([head(first, ''), first, head(sly, 'Connection: close\r\n'), sly]);
+    const answer = await sendTunnelled(ground.gateway, 'github.com', both, { waitMs: 15_000 });
+    expect(answer.statuses).toEqual([200, 200]);
+    expect(answer.code).toBe('push.protected-branch');
+    expect(ground.upstream.pushes).toHaveLength(1);
+    expect(await bare.refs()).toMatchObject({ 'refs/heads/main': main, 'refs/heads/first': next });
+  });
+
+  test('a client that asks before it sends is told to go on, and judged', async () => {
+    const more = ['Expect: 100-continue'];
+    const answer = await sendPush(ground, repository, pushOf([[zeroId, next, 'refs/heads/asked']], pack), { more });
+    expect(answer.statuses).toEqual([100, 200]);
+    expect(await repository.bare.tip('asked')).toBe(next);
   });
 
   test('honest chunks pass, however small, so that the refusals above mean something', async () => {

@@ -2,26 +2,23 @@
 // runs workflows too. Trees that the pack does not hold are asked of the server by their ids.
 import { type ChangedPath, changedProtectedPaths } from '../../git-wire/changed-paths.ts';
 import { GitWireError } from '../../git-wire/git-wire-error.ts';
-import { type Commit, parseCommit } from '../../git-wire/object-commit.ts';
-import { EMPTY_TREE_ID } from '../../git-wire/object-id.ts';
-import { parseTree, type TreeEntries } from '../../git-wire/object-tree.ts';
-import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { isProtectedBranch } from './branch-rules.ts';
 import type { GitServer } from './git-server.ts';
 import type { PushFinding } from './push-finding.ts';
+import type { PushObjects } from './push-objects.ts';
 import { type PushedHistory, withoutOldCommits } from './pushed-history.ts';
 
-/** Trees of the server that one push may need, and how many of them one by one: more is not a push a person made. */
-const maxServerTrees = 5_000;
-const maxSingleTrees = 256;
+/** Changes to protected paths that are looked at in one push, those that merges may take over included. */
+const maxChanges = 10_000;
 
 export async function judgePaths(
   policy: CompiledPolicy,
-  objects: PackObjects,
+  objects: PushObjects,
   history: PushedHistory,
   server: GitServer,
 ): Promise<PushFinding[]> {
+  await objects.prefetch(history.commits);
   const findings = await judgeCommits(policy, objects, history, server);
   if (findings.length === 0) return findings;
   const fresh = await withoutOldCommits(history, server);
@@ -30,21 +27,19 @@ export async function judgePaths(
 
 async function judgeCommits(
   policy: CompiledPolicy,
-  objects: PackObjects,
+  objects: PushObjects,
   history: PushedHistory,
   server: GitServer,
 ): Promise<PushFinding[]> {
   const patterns = policy.protectedPaths;
-  if (history.commits.size === 0) return [];
-  const source = new ObjectSource(objects, history, server);
-  await source.prefetch();
   const changes = await changedProtectedPaths({
     commits: history.commits.keys(),
-    commit: (oid) => source.commit(oid),
-    tree: (oid) => source.tree(oid),
+    commit: (oid) => objects.commit(oid),
+    tree: (oid) => objects.tree(oid),
     matches: (path) => patterns.some((pattern) => pattern.covers(path.toLowerCase())),
     couldMatchBelow: (directory) =>
       directory === '' || patterns.some((pattern) => pattern.reaches(`${directory.toLowerCase()}/`)),
+    limits: { maxFindings: maxChanges },
   });
   const trusted = new TrustedParents(policy, history, server);
   const findings: PushFinding[] = [];
@@ -52,77 +47,11 @@ async function judgeCommits(
     if (change.kind === 'taken' && (await trusted.covers(change.from))) continue;
     findings.push(changed(policy, change));
   }
+  // The search ends there: what comes after was not looked at.
+  if (changes.length >= maxChanges && findings.length === 0) {
+    throw new GitWireError('too-large', `more than ${maxChanges} changes to protected paths; push in parts`);
+  }
   return findings;
-}
-
-/** Commits and trees: from the pack, else from the server, each asked for once. */
-class ObjectSource {
-  readonly #objects: PackObjects;
-  readonly #history: PushedHistory;
-  readonly #server: GitServer;
-  readonly #commits = new Map<string, Commit>();
-  readonly #trees = new Map<string, TreeEntries>();
-  #serverTrees = 0;
-  #singleTrees = 0;
-
-  constructor(objects: PackObjects, history: PushedHistory, server: GitServer) {
-    this.#objects = objects;
-    this.#history = history;
-    this.#server = server;
-  }
-
-  /** The parents that are on the server, and the top directories, in two questions instead of one for each. */
-  async prefetch(): Promise<void> {
-    const { commits } = this.#history;
-    const parents = new Set([...commits.values()].flatMap((commit) => commit.parents));
-    await this.#fetchCommits([...parents].filter((id) => this.#known(id) === undefined));
-    const tops = new Set([...commits.keys(), ...parents].map((id) => this.#known(id)!.tree));
-    tops.delete(EMPTY_TREE_ID);
-    await this.#fetchTrees([...tops].filter((id) => this.#objects.get(id) === null));
-  }
-
-  async commit(oid: string): Promise<Commit> {
-    if (this.#known(oid) === undefined) await this.#fetchCommits([oid]);
-    return this.#known(oid)!;
-  }
-
-  #known(oid: string): Commit | undefined {
-    return this.#history.commits.get(oid) ?? this.#objects.commits.get(oid) ?? this.#commits.get(oid);
-  }
-
-  async tree(oid: string): Promise<TreeEntries> {
-    const known = this.#trees.get(oid);
-    if (known !== undefined) return known;
-    const packed = this.#objects.get(oid);
-    if (packed !== null) return treeOf(packed.type, await packed.content());
-    if (++this.#singleTrees > maxSingleTrees) throw tooManyTrees();
-    await this.#fetchTrees([oid]);
-    return this.#trees.get(oid)!;
-  }
-
-  async #fetchCommits(ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    for (const [id, { type, content }] of await this.#server.objects(ids)) {
-      if (type !== 'commit') throw new GitWireError('malformed', 'a commit of the push has a parent that is no commit');
-      this.#commits.set(id, parseCommit(content));
-    }
-  }
-
-  async #fetchTrees(ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    this.#serverTrees += ids.length;
-    if (this.#serverTrees > maxServerTrees) throw tooManyTrees();
-    for (const [id, { type, content }] of await this.#server.objects(ids)) this.#trees.set(id, treeOf(type, content));
-  }
-}
-
-function tooManyTrees(): GitWireError {
-  return new GitWireError('too-large', 'the server would have to be asked for too many directories; push in parts');
-}
-
-function treeOf(type: string, content: Buffer): TreeEntries {
-  if (type !== 'tree') throw new GitWireError('malformed', 'a directory of the push that is no directory');
-  return parseTree(content);
 }
 
 /** A merge may take protected paths over from a protected branch: what is there was let in by others. */

@@ -21,6 +21,7 @@ import { judgeOptions } from './judge-options.ts';
 import { judgePaths } from './judge-paths.ts';
 import { findingOf } from './push-failure.ts';
 import { describeCommands, type PushFinding, refusePush } from './push-finding.ts';
+import { PushObjects } from './push-objects.ts';
 import { findNewCommits } from './pushed-history.ts';
 import { PushBody } from './receive-push.ts';
 
@@ -97,8 +98,13 @@ async function judgeContent(
   if (policy.protectedPaths.length > 0) {
     const named = commands.length > 100 ? ['refs/heads/'] : commands.map(({ ref }) => ref);
     const prefixes = [...named, ...protectedPrefixes(policy)];
-    const history = await findNewCommits(commands, objects, server, prefixes);
-    findings.push(...(await judgePaths(policy, objects, history, server)));
+    const source = new PushObjects(objects, server);
+    const [history] = await Promise.all([
+      findNewCommits(commands, objects, server, prefixes),
+      // Almost always what is needed next, so it is asked for at the same time.
+      source.prefetch(objects.commits),
+    ]);
+    findings.push(...(await judgePaths(policy, source, history, server)));
   }
   return findings;
 }
