@@ -34,6 +34,8 @@ class H2Relay implements Perishable {
   #writer: BodyWriter | null = null;
   #status = 0;
   #interim = 0;
+  /** What the answer says it has, and what has not come of it; null: it does not say. */
+  #missingBytes: number | null = null;
   #trailers: HeaderList | null = null;
   #settled = false;
 
@@ -79,6 +81,7 @@ class H2Relay implements Perishable {
     });
     stream.on('data', (chunk: Buffer) => {
       this.#touch();
+      if (this.#missingBytes !== null) this.#missingBytes -= chunk.length;
       this.#orBreakOff(() => {
         if (this.#writer !== null && !this.#settled && !this.#writer.write(chunk)) stream.pause();
       });
@@ -141,6 +144,8 @@ class H2Relay implements Perishable {
     this.#status = status;
     const ended = (flags & endStreamFlag) !== 0;
     const fields = fieldsOf(headers);
+    const length = fields.get('content-length');
+    if (!ended && length !== undefined) this.#missingBytes = Number(length);
     this.#writer = this.#flow.exchange.respond({
       status: this.#status,
       reason: '',
@@ -154,6 +159,11 @@ class H2Relay implements Perishable {
     if (this.#settled) return;
     if (this.#status === 0) {
       this.#failed(null);
+      return;
+    }
+    // A stream that is reset without an error ends like one that is whole; an HTTP/1.1 client would wait for the rest.
+    if (this.#missingBytes !== null && this.#missingBytes !== 0) {
+      this.#breakOff(brokeOff(this.#flow, 'closed the stream before its answer was complete'));
       return;
     }
     this.#settle();

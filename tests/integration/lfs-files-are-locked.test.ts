@@ -27,6 +27,8 @@ describe('files are locked and unlocked with the real git-lfs', () => {
   test('on a branch of its own: locked, listed, given back', async () => {
     await clone.git('checkout', '--quiet', '-b', 'sandbox/art');
     writeFileSync(join(clone.folder, 'picture.bin'), 'a picture');
+    await clone.git('add', '.');
+    await clone.git('commit', '--quiet', '-m', 'a picture');
     expect(await clone.git('lfs', 'lock', 'picture.bin')).toContain('Locked picture.bin');
     expect(ground.upstream.lfs.locks).toMatchObject([{ path: 'picture.bin' }]);
     expect(await clone.git('lfs', 'locks')).toContain('picture.bin');
@@ -49,6 +51,7 @@ describe('files are locked and unlocked with the real git-lfs', () => {
     await clone.git('add', '.');
     await clone.git('commit', '--quiet', '-m', 'new');
     ground.upstream.forget();
+    ground.upstream.objects.clear();
     const run = await clone.run(['push', 'origin', 'main']);
     expect(run.code).not.toBe(0);
     expect(run.stderr).toContain('may not upload LFS objects for refs/heads/main, which is protected');

@@ -24,13 +24,24 @@ describe('the injected token reads no repository but those of the sandbox', () =
     ['GET', 'https://ghe.example.com/api/v3/repos/acme/secrets'],
     ['GET', 'https://ghe.example.com/API/V3/repos/acme/secrets'],
     ['GET', 'https://github.com/acme/secrets.git/info/refs?service=git-upload-pack'],
-    ['GET', 'https://github.com/acme/secrets.git/INFO/Refs?service=git-upload-pack'],
     ['POST', 'https://github.com/acme/secrets/git-upload-pack'],
     ['POST', 'https://github.com/acme/widgets.wiki.git/git-upload-pack'],
     ['POST', 'https://www.github.com/acme/secrets/git-upload-pack'],
     ['POST', 'https://ghe.example.com/acme/secrets.git/git-upload-pack'],
   ])('%s %s', (method, url) => {
     expect(refusalOf(() => ask(method, url)).code).toBe('repo.not-allowed');
+  });
+
+  test.each([
+    ['GET', 'https://github.com/acme/secrets.git/INFO/Refs?service=git-upload-pack', 'git.not-understood'],
+    ['GET', 'https://github.com/acme/widgets.git/../secrets.git/info/refs', 'malformed.path'],
+    ['GET', 'https://github.com/acme/secrets.git/HEAD', 'git.dumb-http'],
+    ['GET', 'https://github.com/acme/secrets.git/objects/info/packs', 'git.dumb-http'],
+    ['POST', 'https://github.com/acme/secrets.git/git-receive-pack', 'repo.not-allowed'],
+    ['POST', 'https://github.com/acme/secrets.git/info/lfs/objects/batch', 'repo.not-allowed'],
+    ['GET', 'https://github.com/acme/secrets.git/info/lfs/door/0123456789abcdef', 'repo.not-allowed'],
+  ])('%s %s: %s', (method, url, code) => {
+    expect(refusalOf(() => ask(method, url)).code).toBe(code);
   });
 
   test.each([
@@ -57,6 +68,26 @@ describe('the injected token reads no repository but those of the sandbox', () =
     'https://ghe.example.com/api/v4/x',
   ])('%s goes without the token, as anybody would', (url) => {
     expect(ask('GET', url).credential).toBeNull();
+  });
+
+  test('where public repositories may be fetched, they are, without the token, and only fetched', () => {
+    const open = { ...githubPolicy, publicFetch: true };
+    const may = (method: string, path: string): Permission =>
+      decide(open, sandboxWith(), canonicalOf(method, `https://github.com/acme/secrets.git${path}`), new HeaderList());
+    for (const [method, path] of [
+      ['GET', '/info/refs?service=git-upload-pack'],
+      ['POST', '/git-upload-pack'],
+    ] as const) {
+      expect(may(method, path)).toMatchObject({ rule: 'git.public_fetch', credential: null });
+    }
+    for (const [method, path] of [
+      ['GET', '/info/refs?service=git-receive-pack'],
+      ['POST', '/git-receive-pack'],
+      ['POST', '/info/lfs/objects/batch'],
+      ['GET', '/info/lfs/locks'],
+    ] as const) {
+      expect(refusalOf(() => may(method, path)).code, path).toBe('repo.not-allowed');
+    }
   });
 
   test('a sandbox with no repository has none', () => {

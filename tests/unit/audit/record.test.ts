@@ -27,6 +27,7 @@ describe('a record says what happened', () => {
       path: '/v1/messages',
       query: 'key&beta',
       kind: 'http',
+      git: null,
       protocol: 'http/1.1',
       verdict: 'allowed',
       status: 200,

@@ -39,11 +39,13 @@ describe('a request passes when one rule covers all of it', () => {
       rule: 'allow[0]',
       tunnel: false,
       credential: 'my-api',
+      git: null,
     });
     expect(ask('DELETE', 'https://api.example.com/tmp/x')).toEqual({
       rule: 'allow[1]',
       tunnel: false,
       credential: null,
+      git: null,
     });
   });
 
@@ -134,6 +136,7 @@ describe('CONNECT is answered so that the reason can be told inside', () => {
       rule: 'allow[5]',
       tunnel: true,
       credential: null,
+      git: null,
     });
     expect(codeOf('CONNECT', 'https://x.pinned.example.com:8443', 'connect')).toBe('target.port');
   });
@@ -154,7 +157,7 @@ describe('an undecrypted tunnel passes only under a rule that says so', () => {
       credentials: [{ name: 'c', hosts: ['pinned.example.com'] }],
     });
     const permission = ask('CONNECT', 'https://pinned.example.com', 'tunnel', withCredential);
-    expect(permission).toEqual({ rule: 'allow[0]', tunnel: true, credential: null });
+    expect(permission).toEqual({ rule: 'allow[0]', tunnel: true, credential: null, git: null });
   });
 
   test.each([

@@ -139,19 +139,24 @@ credentials:
 
 describe('settings', () => {
   test('have the documented defaults', async () => {
-    expect(await policyOf('version: 1\nallow: [{host: a.example}]\n')).toMatchObject({
+    const policy = await policyOf('version: 1\nallow: [{host: a.example}]\n');
+    expect(policy.protectedBranches.map(({ text }) => text)).toEqual(['main', 'master']);
+    expect(policy.protectedPaths.map(({ text }) => text)).toEqual(['.github/workflows/**']);
+    expect(policy.gitHosts).toEqual(new Set());
+    expect(policy).toMatchObject({
       listen: { proxy: [{ host: '127.0.0.1', port: 8080 }] },
-      protectedBranches: ['main', 'master'],
-      protectedPaths: ['.github/workflows/**'],
       allowForcePush: false,
       allowBranchDeletion: false,
       githubHosts: ['github.com'],
+      publicFetch: false,
       limits: {
         requestsPerMinute: 6000,
         concurrentRequests: 256,
         connections: 1024,
         headBytes: 65536,
         requestBodyBytes: 0,
+        pushBytes: 2 * 1024 ** 3,
+        spoolBytes: 8 * 1024 ** 3,
         connectTimeoutMs: 10000,
         headersTimeoutMs: 600000,
         idleTimeoutMs: 600000,
@@ -222,6 +227,49 @@ upstream:
     const policy = await policyOf('version: 1\nallow: [{host: a.example}]\ngithub: {hosts: [GHE.example.com]}\n');
     expect(policy.githubHosts).toEqual(['github.com', 'ghe.example.com']);
     expect(policy.warnings.join()).toContain('ghe.example.com');
+  });
+});
+
+describe('git', () => {
+  test('hosts that serve git are marked by name, beside those of the presets, and must be allowed to be of use', async () => {
+    const policy = await policyOf(`version: 1
+allow: [{ preset: gitlab }, { host: git.example.com }]
+git: { hosts: [Git.Example.com, other.example.com], public_fetch: true }
+`);
+    expect(policy.gitHosts).toEqual(new Set(['gitlab.com', 'git.example.com', 'other.example.com']));
+    expect(policy.publicFetch).toBe(true);
+    expect(policy.githubHosts).toEqual(['github.com']);
+    expect(policy.warnings).toEqual(['git.hosts names other.example.com, but no entry of `allow` covers it']);
+  });
+
+  test('limits of pushes are what the document says', async () => {
+    const policy = await policyOf(
+      'version: 1\nallow: [{host: a.example}]\nlimits: {push_bytes: 1024, spool_bytes: 4096}\n',
+    );
+    expect(policy.limits).toMatchObject({ pushBytes: 1024, spoolBytes: 4096 });
+  });
+
+  test('what is protected is written as people write it, and held against names in lower case', async () => {
+    const policy = await policyOf(`version: 1
+allow: [{ host: a.example }]
+policy:
+  protected_branches: [refs/heads/Main, "release/*", "Hot/**"]
+  protected_paths: [/.GitHub/workflows/**, CODEOWNERS]
+  allow_force_push: true
+  allow_branch_deletion: true
+`);
+    const { protectedBranches, protectedPaths } = policy;
+    expect(protectedBranches.map(({ text }) => text)).toEqual(['main', 'release/*', 'hot/**']);
+    expect(protectedPaths.map(({ text }) => text)).toEqual(['.github/workflows/**', 'codeowners']);
+    expect(protectedBranches.map((one) => one.covers('release/1'))).toEqual([false, true, false]);
+    expect(protectedPaths[0]!.covers('.github/workflows/deep/ci.yml')).toBe(true);
+    expect(protectedPaths[0]!.reaches('.github/')).toBe(true);
+    expect([policy.allowForcePush, policy.allowBranchDeletion]).toEqual([true, true]);
+  });
+
+  test('nothing need be protected', async () => {
+    const text = 'version: 1\nallow: [{host: a.example}]\npolicy: {protected_branches: [], protected_paths: []}\n';
+    expect(await policyOf(text)).toMatchObject({ protectedBranches: [], protectedPaths: [] });
   });
 });
 

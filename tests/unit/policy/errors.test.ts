@@ -86,6 +86,27 @@ audit: { keep_files: many }
   });
 });
 
+test('errors about git have their place too', async () => {
+  const text = `version: 1
+git: { hosts: ["*.x.example", "https://y.example"], public_fetch: 1, host: a.example }
+limits: { push_bytes: 0, spool_bytes: many }
+policy: { protected_branches: main, protected_paths: [55, "a b"], allow_force_push: "no" }
+`;
+  expect(await places(text)).toEqual([
+    '2:16 git.hosts[0]',
+    '2:31 git.hosts[1]',
+    '2:67 git.public_fetch',
+    '2:70 git.host',
+    '3:23 limits.push_bytes',
+    '3:39 limits.spool_bytes',
+    '4:31 policy.protected_branches',
+    '4:55 policy.protected_paths[0]',
+    '4:59 policy.protected_paths[1]',
+    '4:85 policy.allow_force_push',
+  ]);
+  expect(await messages('version: 1\ngit: {host: [a.example]}\n')).toContain('did you mean `hosts`?');
+});
+
 describe('YAML is read strictly', () => {
   test('duplicate keys are an error at the second one', async () => {
     expect(await errorsOf('version: 1\nallow: []\nallow: []\n')).toMatchObject([{ line: 3, column: 1 }]);

@@ -48,6 +48,20 @@ describe('every preset', () => {
     }
   });
 
+  test.each(names)('%s marks as git hosts only hosts that it allows', async (name) => {
+    const policy = await load(name);
+    for (const host of policy.gitHosts) expect(policy.rulesFor(host).length, host).toBeGreaterThan(0);
+  });
+
+  test('those that serve git are gitlab and huggingface; github.com needs no mark', async () => {
+    const marked: Record<string, string[]> = {};
+    for (const name of names) {
+      const { gitHosts } = await load(name);
+      if (gitHosts.size > 0) marked[name] = [...gitHosts];
+    }
+    expect(marked).toEqual({ gitlab: ['gitlab.com'], huggingface: ['huggingface.co'] });
+  });
+
   test.each(names)('%s clears the very place its credential goes to', async (name) => {
     for (const spec of (await load(name)).credentials.values()) {
       expect(spec.stripHeaders).toEqual(spec.stripHeaders.map((header) => header.toLowerCase()));

@@ -2,7 +2,7 @@
 // only a name, no login in the address, no field that would change how the request is framed or to whom it goes.
 import type { LfsAddress } from './lfs-tickets.ts';
 
-export interface RawAction {
+interface RawAction {
   readonly href: string;
   readonly header?: Readonly<Record<string, string>> | null | undefined;
   readonly expires_in?: number | null | undefined;
