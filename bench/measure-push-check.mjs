@@ -85,7 +85,7 @@ async function pushOnce(contender, place, shape) {
   };
 }
 
-/** How long the gateway took to decide since then, by its own journal. */
+/** How long the gateway took to decide since then, its questions included, by its own journal. */
 async function judgedMs(began) {
   await sleep(500); // records are written in groups
   const files = fs.readdirSync(journal).filter((name) => name.endsWith('.jsonl'));
@@ -95,7 +95,7 @@ async function judgedMs(began) {
     .filter((line) => line.includes('/git-receive-pack"'))
     .map((line) => JSON.parse(line))
     .filter(({ time }) => time >= began)
-    .map(({ trail }) => trail.find(([stage]) => stage === 'authorize')[1] / 1000);
+    .map(({ trail }) => trail.filter(([step]) => step !== 'forward').reduce((sum, [, us]) => sum + us / 1000, 0));
   if (times.length < pushesEach) throw new Error(`the journal has ${times.length} of ${pushesEach} pushes`);
   return median(times);
 }

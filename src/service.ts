@@ -21,6 +21,7 @@ import { createIdentifyStage } from './identify/identify-stage.ts';
 import { SandboxRegistry } from './identify/registry.ts';
 import { createFileBackup } from './identify/registry-backup.ts';
 import { InjectStage } from './inject/inject-stage.ts';
+import { LfsTicketStore } from './inject/lfs-ticket-store.ts';
 import { SecretStore } from './inject/secret-store.ts';
 import { placesIn } from './kit/home.ts';
 import { createLog } from './kit/log.ts';
@@ -75,7 +76,8 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     },
     sweeper,
   );
-  const inject = new InjectStage(policy, secrets);
+  const lfsTickets = new LfsTicketStore();
+  const inject = new InjectStage(policy, secrets, lfsTickets);
   const spool = new Spool(places.spoolDirectory, () => policy().limits.spoolBytes);
   const stages: Stages = {
     accept: createAcceptStage(instance),
@@ -83,12 +85,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => policy().limits }), {
       spool,
       openGitServer: createGitServer({ inject, forward, spool }),
-      lfsTickets: {
-        issue: () => {
-          throw new Error('no tickets');
-        },
-        find: () => null,
-      },
+      lfsTickets,
     }),
     inject,
     forward,
@@ -115,6 +112,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   registry.onRemoved((id) => {
     doors.cut(id);
     forward.drop(id);
+    lfsTickets.drop(id);
   });
   live.onChange((changed) => {
     secrets.configure(changed.credentials);

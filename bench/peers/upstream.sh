@@ -32,7 +32,7 @@ error_log $work/upstream.err;
 events { worker_connections 8192; }
 http {
   access_log off;
-  log_format git '\$request_time \$request';
+  log_format git '\$request_time \$connection \$request';
   sendfile on;
   tcp_nodelay on;
   keepalive_timeout 3600s;

@@ -51,7 +51,7 @@ function decideRequest(
   } else if (github?.part !== 'api') refusePushToUnmarkedHost(canonical);
   const mayCarry = github === null || staysInItsRepositories(github, sandbox, canonical, methods);
   const credential = mayCarry ? chooseCredential(policy, sandbox, canonical) : null;
-  return { rule: rule.name, tunnel: false, credential, git: null };
+  return { rule: rule.name, tunnel: false, credential, git: null, github: null, repository: null };
 }
 
 /** The repository is allowed; what a push or an upload carries is judged when its body is here. */
@@ -66,7 +66,7 @@ function permitGit(
   // The storage gets its own credential, which is behind the ticket.
   const mayCarry = !isPublicFetch && request.operation !== 'lfs-object';
   const credential = mayCarry ? chooseCredential(policy, sandbox, canonical) : null;
-  return { rule, tunnel: false, credential, git: request };
+  return { rule, tunnel: false, credential, git: request, github: null, repository: request.repository };
 }
 
 function refuseHiddenSlash(canonical: CanonicalRequest): void {

@@ -20,19 +20,28 @@ function findTunnelRule(rules: readonly AllowRule[], { host, port }: CanonicalRe
 export function decideConnect(policy: CompiledPolicy, sandbox: Sandbox, canonical: CanonicalRequest): Permission {
   const rules = policy.rulesFor(canonical.host);
   const tunnel = findTunnelRule(rules, canonical);
-  if (tunnel !== undefined) return { rule: tunnel.name, tunnel: true, credential: null, git: null };
+  if (tunnel !== undefined)
+    return { rule: tunnel.name, tunnel: true, credential: null, git: null, github: null, repository: null };
   const named = rules.find((rule) => rule.ports.includes(canonical.port));
   if (named === undefined && canonical.port !== 443 && canonical.port !== 80) {
     throw rules.length === 0 ? hostNotAllowed(sandbox, canonical) : portNotAllowed(rules, canonical);
   }
-  return { rule: named?.name ?? 'built-in: judged inside the connection', tunnel: false, credential: null, git: null };
+  return {
+    rule: named?.name ?? 'built-in: judged inside the connection',
+    tunnel: false,
+    credential: null,
+    git: null,
+    github: null,
+    repository: null,
+  };
 }
 
 /** May these bytes pass undecrypted: only under a rule that says so, and never with a credential. */
 export function decideTunnel(policy: CompiledPolicy, sandbox: Sandbox, canonical: CanonicalRequest): Permission {
   const rules = policy.rulesFor(canonical.host);
   const tunnel = findTunnelRule(rules, canonical);
-  if (tunnel !== undefined) return { rule: tunnel.name, tunnel: true, credential: null, git: null };
+  if (tunnel !== undefined)
+    return { rule: tunnel.name, tunnel: true, credential: null, git: null, github: null, repository: null };
   if (rules.length === 0) throw hostNotAllowed(sandbox, canonical);
   if (!rules.some((rule) => rule.ports.includes(canonical.port))) throw portNotAllowed(rules, canonical);
   const names = rules.map((rule) => rule.name).join(', ');

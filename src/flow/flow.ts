@@ -1,6 +1,7 @@
 // The nouns of the path. A flow is one request; each stage learns one thing about it and hands on a richer flow:
 // Arrived -> Accepted -> Identified -> Authorized -> Injected -> Forwarded. The types make the order a fact.
 import type { Exchange } from './exchange.ts';
+import type { GithubEffect } from './github-effects.ts';
 import type { HeaderList } from './header-list.ts';
 import type { OutgoingRequest } from './outgoing-request.ts';
 import type { Refusal } from './refusal.ts';
@@ -87,6 +88,20 @@ export interface Permission {
   readonly credential: string | null;
   /** What it asks of a repository, when it is git that asks; null: it is not. */
   readonly git: GitRequest | null;
+  /** What it would do on GitHub, when it is a call of GitHub's API; null: it is not. */
+  readonly github: GithubRequest | null;
+  /** The repository it is about, canonical `owner/name`; null: none, or not known from its address. */
+  readonly repository: string | null;
+}
+
+/** A call of GitHub's API, read from its method and path. What its body says is judged after this. */
+export interface GithubRequest {
+  readonly effect: GithubEffect;
+  /** The template of the operation, e.g. `/repos/{owner}/{repo}/contents/{path}`; `graphql`. */
+  readonly operation: string;
+  readonly params: ReadonlyMap<string, string>;
+  /** By number, in place of a name: not known to be the sandbox's until it was looked up. */
+  readonly repositoryId: string | null;
 }
 
 /** A request of git or git-lfs, read from its method, path and query. What its body carries is judged after this. */

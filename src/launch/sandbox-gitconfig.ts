@@ -111,7 +111,7 @@ function pinned(directory: string): readonly Setting[] {
     ['credential.helper', ''],
     // By name too: a repository's protocol.ext.allow would win over protocol.allow, wherever that stands.
     ['protocol.allow', 'never'],
-    ...['ext', 'fd', 'ftp', 'ftps', 'git', 'http', 'ssh'].map((name): Setting => [`protocol.${name}.allow`, 'never']),
+    ...['ext', 'ftp', 'ftps', 'git', 'http', 'ssh'].map((name): Setting => [`protocol.${name}.allow`, 'never']),
     ['protocol.https.allow', 'always'],
     // For clones that the user asks for; not for a submodule's URL, which the repository chose (CVE-2022-39253).
     ['protocol.file.allow', 'user'],

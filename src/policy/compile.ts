@@ -1,6 +1,7 @@
 // From a document to the compiled policy the stages read. Goes through every section, whatever is wrong in another,
 // so that a person sees all errors at once. Never decides about a request; never reads a secret.
 import { z } from 'zod';
+import { defaultEffects, type GithubEffect } from '../flow/github-effects.ts';
 import { compileGlob } from '../kit/glob.ts';
 import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
@@ -84,6 +85,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     credentialsFor: (host) => placed.find(host),
     ...policy,
     githubHosts: [...new Set(['github.com', ...github.hosts])],
+    githubEffects: { bot: effectsOf(github.effects.bot), user: effectsOf(github.effects.user) },
     gitHosts: new Set([...allow.gitHosts, ...git.hosts]),
     publicFetch: git.public_fetch,
     limits: {
@@ -136,6 +138,13 @@ function compilePolicySection(value: unknown, findings: Findings): PolicySection
     allowForcePush: checked.allow_force_push,
     allowBranchDeletion: checked.allow_branch_deletion,
   };
+}
+
+/** Blocked wins over allowed. */
+function effectsOf({ allow, block }: Readonly<Record<'allow' | 'block', readonly GithubEffect[]>>): Set<GithubEffect> {
+  const effects = new Set([...defaultEffects, ...allow]);
+  for (const effect of block) effects.delete(effect);
+  return effects;
 }
 
 /** One host cannot be both decrypted and not: which of the two would win is not a thing to guess. */

@@ -1,5 +1,7 @@
 // The compiled form of the policy document: what the stages read. Types only, so that a stage can know the shape
 // of the policy without importing how it is made.
+import type { GithubEffect } from '../flow/github-effects.ts';
+import type { AuthMode } from '../flow/sandbox.ts';
 import type { Glob } from '../kit/glob.ts';
 
 /** Answers whether a canonical host is covered. `*.a.b` covers subdomains at any depth, never the apex. */
@@ -114,6 +116,8 @@ export interface CompiledPolicy {
   readonly allowBranchDeletion: boolean;
   /** github.com and the approved GitHub Enterprise hosts. */
   readonly githubHosts: readonly string[];
+  /** What may be done on GitHub by sandboxes of each mode. */
+  readonly githubEffects: Readonly<Record<AuthMode, ReadonlySet<GithubEffect>>>;
   /** Other hosts that serve git, where pushes are judged too. */
   readonly gitHosts: ReadonlySet<string>;
   /** Whether repositories that are not the sandbox's may be fetched, without a credential. */

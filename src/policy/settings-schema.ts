@@ -2,6 +2,7 @@
 // bounds and their defaults. Never reads a file.
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { type GithubEffect, githubEffects } from '../flow/github-effects.ts';
 import { defaultBlockedApiPatterns, parseBlockedApiPattern } from './blocked-api.ts';
 import { parseHostName } from './host-pattern.ts';
 import type { Parsed } from './parsed.ts';
@@ -117,8 +118,17 @@ export const policySection = strictKeys({
   protected_paths: globList.default(['.github/workflows/**']),
 });
 
+const effectNames = Object.keys(githubEffects) as GithubEffect[];
+const effectList = z
+  .array(z.enum(effectNames, { error: `write effects: ${effectNames.join(', ')}` }), {
+    error: 'write a list of effects such as [release]',
+  })
+  .default([]);
+const effectChange = strictKeys({ allow: effectList, block: effectList }).prefault({});
+
 export const githubSection = strictKeys({
   hosts: z.array(hostName, { error: 'write a list of host names' }).default([]),
+  effects: strictKeys({ bot: effectChange, user: effectChange }).prefault({}),
 });
 
 export const gitSection = strictKeys({

@@ -177,7 +177,6 @@ describe('a repository runs no program of its own in a sandbox', () => {
 
   test.each([
     ['ext', 'ext::true'],
-    ['fd', 'fd::0'],
     ['ftp', 'ftp://127.0.0.1:1/owner/name'],
     ['ftps', 'ftps://127.0.0.1:1/owner/name'],
     ['git', 'git://127.0.0.1:1/owner/name'],

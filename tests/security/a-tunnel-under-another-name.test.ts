@@ -32,7 +32,7 @@ describe('what passes undecrypted must show, in the clear, the name that was ask
 
   test('the name itself passes, in any case, without a credential', () => {
     for (const sni of ['pinned.example.com', 'Pinned.Example.COM']) {
-      expect(run({ sni }).permission).toEqual({ rule: 'allow[0]', tunnel: true, credential: null, git: null });
+      expect(run({ sni }).permission).toEqual({ rule: 'allow[0]', tunnel: true, credential: null, git: null, github: null, repository: null });
     }
   });
 });

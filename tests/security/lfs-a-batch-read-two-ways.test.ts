@@ -59,6 +59,7 @@ describe('the server reads what the rules read', () => {
     ['another content type', good, { 'content-type': 'application/json' }],
     ['another charset', good, { 'content-type': `${lfsType}; charset=utf-16` }],
     ['a compressed body', gzipSync(good), { 'content-encoding': 'gzip' }],
+    ['a body that says it is compressed', good, { 'content-encoding': 'gzip' }],
     ['no JSON', `${good},`, {}],
     ['bytes that are not UTF-8', Buffer.concat([Buffer.from(good), Buffer.from([0xff])]), {}],
     ['another operation', good.replace('download', 'delete'), {}],

@@ -72,6 +72,18 @@ describe('an answer of the storage does not show where it is or what opens it', 
     expectNothingTold(reply);
   });
 
+  test('early hints stay where they came from', async () => {
+    const object = await storedObject(ground);
+    ground.upstream.storageScript = (request, response) => {
+      request.resume();
+      response.stream.additionalHeaders({ ':status': 103, link: `<${telling}>; rel=preload` });
+      response.writeHead(200).end('object');
+    };
+    const reply = await ask(ground, object.href);
+    expect(reply.body.toString()).toBe('object');
+    expectNothingTold(reply);
+  });
+
   test('of an upload and its confirmation only the status is told', async () => {
     const object = freshObject();
     const { upload, verify } = actionsOf(await askBatch(ground, 'upload', [object]));

@@ -73,6 +73,8 @@ export function pushTo(
       tunnel: false,
       credential: 'git',
       git: { repository, rawRepositoryPath: path, operation: 'receive-pack', ticket: null },
+      github: null,
+      repository,
     },
   };
 }

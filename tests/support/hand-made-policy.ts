@@ -2,6 +2,7 @@
 import { parseBlockedApiPattern } from '../../src/policy/blocked-api.ts';
 import type { AllowRule, CompiledPolicy, CredentialSpec, HostPattern } from '../../src/policy/compiled.ts';
 import { parseHostPattern } from '../../src/policy/host-pattern.ts';
+import { defaultEffects, type GithubEffect } from '../../src/flow/github-effects.ts';
 import { compileGlob } from '../../src/kit/glob.ts';
 
 export interface HandMadeRule {
@@ -24,6 +25,7 @@ export interface HandMadePolicy {
   readonly credentials?: readonly HandMadeCredential[];
   readonly blocked?: Readonly<Record<string, readonly string[]>>;
   readonly githubHosts?: readonly string[];
+  readonly effects?: readonly GithubEffect[];
   readonly gitHosts?: readonly string[];
   readonly publicFetch?: boolean;
   readonly protectedPaths?: readonly string[];
@@ -61,6 +63,10 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
     allowForcePush: made.allowForcePush ?? false,
     allowBranchDeletion: made.allowBranchDeletion ?? false,
     githubHosts: ['github.com', ...(made.githubHosts ?? [])],
+    githubEffects: {
+      bot: new Set(made.effects ?? defaultEffects),
+      user: new Set(made.effects ?? defaultEffects),
+    },
     gitHosts: new Set(made.gitHosts ?? []),
     publicFetch: made.publicFetch ?? false,
     limits: {

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { request as httpsRequest } from 'node:https';
 import { eventually } from './eventually.ts';
 import { type LfsUpstream, startLfsUpstream, storageHost } from './lfs-upstream.ts';
-import { makeTestCa } from './test-ca.ts';
+import { makeTestCa, type TestCa } from './test-ca.ts';
 import { startTestGateway, type TestGateway } from './test-gateway.ts';
 import { type Door, TunnelAgent } from './tunnel-client.ts';
 
@@ -25,6 +25,8 @@ export interface LfsGround {
 }
 
 export interface LfsGroundOptions {
+  /** More places on the far side, by name: where each is to be found. */
+  readonly places?: (ca: TestCa) => Promise<Record<string, string>>;
   readonly registration?: Record<string, unknown>;
   readonly config?: Record<string, unknown>;
 }
@@ -46,6 +48,7 @@ export async function openLfsGround(options: LfsGroundOptions = {}): Promise<Lfs
         'github.com': upstream.address,
         [otherGitHost]: upstream.address,
         [storageHost]: upstream.storageAddress,
+        ...(await options.places?.(ca)),
       },
       ca: ca.path,
     },
@@ -78,7 +81,7 @@ export interface RawReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
-  /** Head and body as one text. */
+  /** Everything that came, as one text: interim answers, head and body. */
   readonly text: string;
   /** Code of a refusal of the gateway; null: it was not refused. */
   readonly code: string | null;
@@ -98,6 +101,7 @@ export function ask(
   { method = 'GET', headers, body, door }: RawAsk = {},
 ): Promise<RawReply> {
   const agent = new TunnelAgent(door ?? gateway, gateway.caPath);
+  let informed = '';
   return new Promise<RawReply>((resolve, reject) => {
     const request = httpsRequest(url, { method, headers, agent }, (response) => {
       const chunks: Buffer[] = [];
@@ -111,10 +115,13 @@ export function ask(
           status: statusCode,
           headers: given,
           body: all,
-          text: `${JSON.stringify(given)}\n${all.toString('latin1')}`,
+          text: `${informed}${JSON.stringify(given)}\n${all.toString('latin1')}`,
           code: code === undefined ? null : String(code),
         });
       });
+    });
+    request.on('information', (interim) => {
+      informed += `${JSON.stringify(interim)}\n`;
     });
     request.on('error', reject);
     request.end(body);

@@ -8,21 +8,17 @@ import type { Authorized, Identified, Permission } from '../../flow/flow.ts';
 import { learn } from '../../flow/learn.ts';
 import { Refusal } from '../../flow/refusal.ts';
 import { ReplacedBody } from '../../flow/replaced-body.ts';
-import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import type { ReceivePackRequest } from '../../git-wire/receive-pack-request.ts';
 import type { Spool } from '../../kit/spool.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
-import { protectedPrefixes } from './branch-rules.ts';
 import { checkGitHead, withBodyOf, withoutOwnProof } from './git-head.ts';
-import type { GitServer, OpenGitServer } from './git-server.ts';
+import type { OpenGitServer } from './git-server.ts';
 import { judgeCommands } from './judge-commands.ts';
-import { isMove, judgeHistory, judgeTips } from './judge-history.ts';
+import { judgeContent } from './judge-content.ts';
+import { isMove } from './judge-history.ts';
 import { judgeOptions } from './judge-options.ts';
-import { judgePaths } from './judge-paths.ts';
 import { findingOf } from './push-failure.ts';
 import { describeCommands, type PushFinding, refusePush } from './push-finding.ts';
-import { PushObjects } from './push-objects.ts';
-import { findNewCommits } from './pushed-history.ts';
 import { PushBody } from './receive-push.ts';
 
 export interface PushPorts {
@@ -57,7 +53,7 @@ export async function judgePush(
   const server = ports.openGitServer(flow, permission, gone.signal);
   try {
     const objects = await body.keep(ports.spool);
-    if (objects !== null) findings.push(...(await judgeContent(policy, push, objects, server)));
+    if (objects !== null) findings.push(...(await judgeContent(policy, push.commands, objects, server)));
   } catch (error) {
     if (gone.signal.aborted) throw new ClientGone();
     findings.push(findingOf(error, policy));
@@ -84,40 +80,6 @@ async function readCommands(body: PushBody): Promise<ReceivePackRequest> {
 /** Whether anything but the commands decides: then the push waits on disk until all of it was seen. */
 function needsPack(policy: CompiledPolicy, { commands }: ReceivePackRequest): boolean {
   return policy.protectedPaths.length > 0 || (!policy.allowForcePush && commands.some(isMove));
-}
-
-async function judgeContent(
-  policy: CompiledPolicy,
-  { commands }: ReceivePackRequest,
-  objects: PackObjects,
-  server: GitServer,
-): Promise<PushFinding[]> {
-  await supplyBases(objects, server);
-  const findings = judgeTips(commands, objects);
-  if (!policy.allowForcePush) findings.push(...(await judgeHistory(commands, objects, server)));
-  if (policy.protectedPaths.length > 0) {
-    const named = commands.length > 100 ? ['refs/heads/'] : commands.map(({ ref }) => ref);
-    const prefixes = [...named, ...protectedPrefixes(policy)];
-    const source = new PushObjects(objects, server);
-    const [history] = await Promise.all([
-      findNewCommits(commands, objects, server, prefixes),
-      // Almost always what is needed next, so it is asked for at the same time.
-      source.prefetch(objects.commits),
-    ]);
-    findings.push(...(await judgePaths(policy, source, history, server)));
-  }
-  return findings;
-}
-
-/** A thin pack leaves bases out that the server has. Until all are there a commit could hide behind one. */
-async function supplyBases(objects: PackObjects, server: GitServer): Promise<void> {
-  for (let missing = objects.missingBases; missing.length > 0; ) {
-    for (const [id, { type, content }] of await server.objects(missing)) objects.supply(id, type, content);
-    await objects.resolve();
-    const left = objects.missingBases;
-    if (left.length >= missing.length) throw new Error('the bases of a thin pack were supplied and are still missing');
-    missing = left;
-  }
 }
 
 /** The limit holds also for what is not kept. */

@@ -64,7 +64,7 @@ export function forwardedFlow(over: Partial<Forwarded> = {}): Forwarded {
       proof: ['ip', 'secret'],
       createdAt: '2026-01-01T00:00:00Z',
     },
-    permission: { rule: 'allow[0] (preset anthropic)', tunnel: false, credential: 'anthropic', git: null },
+    permission: { rule: 'allow[0] (preset anthropic)', tunnel: false, credential: 'anthropic', git: null, github: null, repository: null },
     outgoing: new OutgoingRequest('/v1/messages', HeaderList.from([['x-api-key', 'planted-real-key']])),
     injected: 'anthropic',
     status: 200,

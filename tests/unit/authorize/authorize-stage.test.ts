@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { createAuthorizeStage } from '../../../src/authorize/authorize-stage.ts';
 import { SandboxLimits } from '../../../src/authorize/limits.ts';
 import type { Authorized, CanonicalRequest, Identified } from '../../../src/flow/flow.ts';
-import { acceptedFlow, callerFrom, canonicalOf, noGitPorts, refusalOf, sandboxWith } from '../../support/hand-made-flow.ts';
+import {
+  acceptedFlow,
+  callerFrom,
+  canonicalOf,
+  noGitPorts,
+  refusalOf,
+  sandboxWith,
+} from '../../support/hand-made-flow.ts';
 import { handMadePolicy } from '../../support/hand-made-policy.ts';
 
 const sandbox = sandboxWith();

@@ -157,7 +157,14 @@ describe('an undecrypted tunnel passes only under a rule that says so', () => {
       credentials: [{ name: 'c', hosts: ['pinned.example.com'] }],
     });
     const permission = ask('CONNECT', 'https://pinned.example.com', 'tunnel', withCredential);
-    expect(permission).toEqual({ rule: 'allow[0]', tunnel: true, credential: null, git: null });
+    expect(permission).toEqual({
+      rule: 'allow[0]',
+      tunnel: true,
+      credential: null,
+      git: null,
+      github: null,
+      repository: null,
+    });
   });
 
   test.each([

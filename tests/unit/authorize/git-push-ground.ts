@@ -160,7 +160,8 @@ export class MemoryServer implements GitServer {
   #peeled(id: string): string | null {
     if (this.#typeOf(id) !== 'tag') return null;
     let target = id;
-    while (this.#typeOf(target) === 'tag') target = this.#history.objects.get(target)!.content.toString('latin1', 7, 47);
+    while (this.#typeOf(target) === 'tag')
+      target = this.#history.objects.get(target)!.content.toString('latin1', 7, 47);
     return target;
   }
 

@@ -44,7 +44,7 @@ function flowOver(taken: string[]): Injected {
     ...acceptedFlow(callerFrom(), canonicalOf('GET', 'https://api.example.com/')),
     exchange,
     sandbox: sandboxWith(),
-    permission: { rule: 'allow[0]', tunnel: false, credential: null, git: null },
+    permission: { rule: 'allow[0]', tunnel: false, credential: null, git: null, github: null, repository: null },
     outgoing: new OutgoingRequest('/', new HeaderList()),
     injected: null,
   };

@@ -1,0 +1,18 @@
+// The one place where an effect on GitHub is allowed or not: by the policy's list for the sandbox's mode.
+import { type GithubEffect, githubEffects } from '../../flow/github-effects.ts';
+import { Refusal } from '../../flow/refusal.ts';
+import type { Sandbox } from '../../flow/sandbox.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+
+export function allowsEffect(policy: CompiledPolicy, sandbox: Sandbox, effect: GithubEffect): boolean {
+  return policy.githubEffects[sandbox.authMode].has(effect);
+}
+
+/** `asked` says what was asked for, e.g. `PUT /repos/o/r/pulls/1/merge`. */
+export function demandEffect(policy: CompiledPolicy, sandbox: Sandbox, effect: GithubEffect, asked: string): void {
+  if (allowsEffect(policy, sandbox, effect)) return;
+  throw new Refusal('github.effect', `${asked} is not allowed: its effect is "${effect}" (${githubEffects[effect]})`, {
+    rule: `github.effects.${sandbox.authMode}`,
+    hint: `Ask a person to do it. The operator can allow it for all sandboxes of this mode: github: {effects: {${sandbox.authMode}: {allow: [${effect}]}}}.`,
+  });
+}

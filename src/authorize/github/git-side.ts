@@ -1,0 +1,28 @@
+// The git side of a repository that a call of the API is about: the same host or its site, asked with the credential that
+// belongs to git there.
+import type { Identified, Permission } from '../../flow/flow.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { chooseCredential } from '../credential-choice.ts';
+
+export function gitSideOf(
+  policy: CompiledPolicy,
+  flow: Identified,
+  repository: string,
+): { readonly gitFlow: Identified; readonly gitPermission: Permission } {
+  const path = `/${repository}.git/git-upload-pack`;
+  const canonical = { ...flow.canonical, host: siteOf(policy, flow.canonical.host), path, rawPath: path, query: null };
+  const gitPermission: Permission = {
+    rule: 'built-in: a write is judged by what it would change',
+    tunnel: false,
+    credential: chooseCredential(policy, flow.sandbox, canonical),
+    git: { repository, rawRepositoryPath: `/${repository}.git`, operation: 'upload-pack', ticket: null },
+    github: null,
+    repository,
+  };
+  return { gitFlow: { ...flow, canonical }, gitPermission };
+}
+
+/** api.github.com belongs to github.com; an Enterprise host is its own site, or has a name before it. */
+function siteOf(policy: CompiledPolicy, host: string): string {
+  return policy.githubHosts.find((home) => host === home || host.endsWith(`.${home}`)) ?? host;
+}

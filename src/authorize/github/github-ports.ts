@@ -1,0 +1,19 @@
+// What the rules for GitHub may ask of the outside: the git server of a repository, and GitHub itself, over the guarded
+// way out and with the gateway's own credential.
+import type { Identified, Permission } from '../../flow/flow.ts';
+import type { OpenGitServer } from '../git/git-server.ts';
+import type { PullBranches } from './judge-ref-write.ts';
+
+export interface GithubQuestions {
+  /** The branches of a pull request of the repository that `permission` is about. */
+  pull(flow: Identified, permission: Permission, number: string, signal: AbortSignal): Promise<PullBranches>;
+  /** Canonical `owner/name` of the repository with this number; null: there is none that the credential can see. */
+  repositoryById(flow: Identified, permission: Permission, id: string, signal: AbortSignal): Promise<string | null>;
+  /** Canonical `owner/name` of the repository that a node belongs to; null: none, or none that can be told. */
+  repositoryOfNode(flow: Identified, permission: Permission, id: string, signal: AbortSignal): Promise<string | null>;
+}
+
+export interface GithubPorts {
+  readonly openGitServer: OpenGitServer;
+  readonly questions: GithubQuestions;
+}

@@ -1,0 +1,90 @@
+// What the body of a call of GitHub's API says that its address does not: which branch is written, whether a review
+// approves. The same for a request on the path and for one that `sallyport check` asks about. Never acts on a call that it
+// has not understood.
+import type { GithubRequest, Identified, Permission } from '../../flow/flow.ts';
+import { Refusal } from '../../flow/refusal.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { findingOf } from '../git/push-failure.ts';
+import type { PushFinding } from '../git/push-finding.ts';
+import { demandEffect } from './demand-effect.ts';
+import { gitSideOf } from './git-side.ts';
+import type { GithubPorts } from './github-ports.ts';
+import { findRefWriteJudge } from './judge-ref-write.ts';
+
+const reviews = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews';
+const carryEvent = new Set([`POST ${reviews}`, `POST ${reviews}/{review_id}/events`]);
+
+/** Whether the body decides. Then it is read whole, and sent on as it was read. */
+export function hasJudgedBody(method: string, { effect, operation }: GithubRequest): boolean {
+  return effect === 'push' || carryEvent.has(`${method} ${operation}`);
+}
+
+/** Throws the refusal for what the body asks for. */
+export async function judgeGithubBody(
+  flow: Identified,
+  permission: Permission,
+  policy: CompiledPolicy,
+  body: Readonly<Record<string, unknown>>,
+  ports: GithubPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { method } = flow.canonical;
+  const github = permission.github!;
+  if (carryEvent.has(`${method} ${github.operation}`)) {
+    judgeEvent(policy, flow, github, body);
+    return;
+  }
+  const judge = findRefWriteJudge(method, github.operation);
+  if (judge === null) throw notJudged(method, flow.canonical.path);
+  const repository = permission.repository!;
+  const { gitFlow, gitPermission } = gitSideOf(policy, flow, repository);
+  let findings: PushFinding[];
+  try {
+    findings = await judge({
+      policy,
+      sandbox: flow.sandbox,
+      repository,
+      params: github.params,
+      body,
+      server: ports.openGitServer(gitFlow, gitPermission, signal),
+      pull: (number) => ports.questions.pull(flow, permission, number, signal),
+    });
+  } catch (error) {
+    findings = [findingOf(error, policy)];
+  }
+  if (findings.length > 0) throw asRefusal(findings);
+}
+
+/** An approval is a review with one word in it. Anything but the words GitHub knows could be that word in disguise. */
+function judgeEvent(
+  policy: CompiledPolicy,
+  { sandbox, canonical }: Identified,
+  github: GithubRequest,
+  body: Readonly<Record<string, unknown>>,
+): void {
+  const { event } = body;
+  if (event === undefined || event === 'COMMENT' || event === 'REQUEST_CHANGES' || event === 'PENDING') return;
+  demandEffect(
+    policy,
+    sandbox,
+    'approve',
+    `${canonical.method} ${github.operation} with event ${JSON.stringify(event)}`,
+  );
+}
+
+function notJudged(method: string, path: string): Refusal {
+  return new Refusal('repo.operation-not-judged', `${method} ${path} writes a branch in a way that cannot be judged`, {
+    rule: 'built-in: only what can be judged',
+    hint: 'Make the change in a clone and push it by git.',
+  });
+}
+
+function asRefusal(findings: readonly PushFinding[]): Refusal {
+  const first = findings[0]!;
+  const more = findings.slice(1).map(({ message }) => message);
+  return new Refusal(first.code, [first.message, ...more].join('; '), {
+    rule: first.rule,
+    hint: first.hint,
+    cause: first.cause,
+  });
+}
