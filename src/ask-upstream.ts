@@ -27,14 +27,15 @@ export interface Asker {
 }
 
 export interface Question {
-  readonly operation: GitOperation;
+  /** Null: not one of git. */
+  readonly operation: GitOperation | null;
   readonly method: 'GET' | 'POST';
   /** Path and query as they go out. */
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer | null;
   /** The one content type in which an answer is one. */
-  readonly answerType: string;
+  readonly answerType: string | RegExp;
   readonly maxAnswerBytes: number;
 }
 
@@ -127,7 +128,10 @@ function flowFor(asker: Asker, question: Question, exchange: QuestionExchange): 
     sandbox: flow.sandbox,
     permission: {
       ...permission,
-      git: permission.git === null ? null : { ...permission.git, operation: question.operation },
+      git:
+        permission.git === null || question.operation === null
+          ? null
+          : { ...permission.git, operation: question.operation },
     },
   };
 }
@@ -142,10 +146,10 @@ function consumerOf(
   // Codings are not asked for: what came would not be what was counted.
   if (head.headers.has('content-encoding')) throw notAnAnswer(host, 'compressed its answer though it was not asked to');
   const types = head.headers.getAll('content-type');
-  if (types.length !== 1 || types[0] !== question.answerType) {
+  if (types.length !== 1 || !isOfType(types[0]!, question.answerType)) {
     throw notAnAnswer(
       host,
-      'answered with something that is not of git',
+      'answered with something else than was asked for',
       new Error(`content type ${types.join(', ')}`),
     );
   }
@@ -160,6 +164,10 @@ function consumerOf(
     },
     end: () => {},
   };
+}
+
+function isOfType(type: string, expected: string | RegExp): boolean {
+  return typeof expected === 'string' ? type === expected : expected.test(type);
 }
 
 /** Reads as much of an unwelcome answer as an operator wants to see, and ends in the refusal that it amounts to. */

@@ -86,7 +86,8 @@ describe('a push of a gigabyte is judged from the disk', () => {
     const tip = await commitGigabyte();
     await sleep(200);
     const before = memoryOf('VmRSS');
-    const run = await clone.run(['push', 'origin', 'large']);
+    // Not over HTTP/2: libcurl 7.88 now and then forgets to say that an upload of unknown length is at its end.
+    const run = await clone.run(['-c', 'http.version=HTTP/1.1', 'push', 'origin', 'large']);
     expect(run.stderr).toContain('[new branch]');
     expect(await bare.tip('large')).toBe(tip);
     expect(upstream.pushes.at(-1)!.bodyBytes).toBeGreaterThan(size);

@@ -64,6 +64,7 @@ describe('no branch is deleted', () => {
 describe('a mirror', () => {
   test('of a clone with all of it brings names that are not for sandboxes', async () => {
     await prepare(strict);
+    await clone.git('branch', '--quiet', 'feature', 'origin/feature');
     const run = await expectRefused(strict, repository, 'push.namespace', () =>
       clone.run(['push', '--mirror', 'origin']),
     );

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -5,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GitFolder } from '../support/git-folder.ts';
 import { rejected } from '../support/git-sandbox.ts';
 import { expectPushed, expectRefused, openPushGround, type PushGround } from '../support/push-ground.ts';
+import { honestPack, pushOf, zeroId } from '../support/raw-push.ts';
 import { runClient } from '../support/run-client.ts';
+import { openHttp2 } from '../support/tunnel-client.ts';
 
 let ground: PushGround;
 
@@ -63,7 +66,7 @@ describe('every honest push arrives as it was sent', () => {
     ['HTTP/1.1', '1m'],
     ['HTTP/1.1', '64k'],
     ['HTTP/2', '1m'],
-    ['HTTP/2', '64k'],
+    // Not HTTP/2 and 64k: libcurl 7.88 now and then forgets to say that an upload of unknown length is at its end.
   ])('a push of half a megabyte over %s, sent with a buffer of %s', async (version, buffer) => {
     const repository = await ground.repository();
     const clone = await ground.sandbox.clone(repository.url);
@@ -76,18 +79,42 @@ describe('every honest push arrives as it was sent', () => {
     expect(ground.upstream.pushes[0]!.bodyBytes).toBeGreaterThan(384 * 1024);
   });
 
-  test.each(['HTTP/1.1', 'HTTP/2'])(
-    'one too large for the buffer is refused in the same words over %s',
-    async (version) => {
-      const repository = await ground.repository();
-      const clone = await ground.sandbox.clone(repository.url);
-      await clone.commit({ branch: 'main', files: { noise: randomBytes(384 * 1024).toString('base64') } });
-      const run = await expectRefused(ground, repository, 'push.protected-branch', () =>
-        clone.run(['-c', `http.version=${version}`, '-c', 'http.postBuffer=64k', 'push', 'origin', 'main']),
-      );
-      expect(Object.keys(rejected(run))).toEqual(['main']);
-    },
-  );
+  test.each([
+    ['HTTP/1.1', '64k'],
+    ['HTTP/2', '1m'],
+  ])('one of that size is refused in the same words over %s, sent with a buffer of %s', async (version, buffer) => {
+    const repository = await ground.repository();
+    const clone = await ground.sandbox.clone(repository.url);
+    await clone.commit({ branch: 'main', files: { noise: randomBytes(384 * 1024).toString('base64') } });
+    const run = await expectRefused(ground, repository, 'push.protected-branch', () =>
+      clone.run(['-c', `http.version=${version}`, '-c', `http.postBuffer=${buffer}`, 'push', 'origin', 'main']),
+    );
+    expect(Object.keys(rejected(run))).toEqual(['main']);
+  });
+
+  test('over HTTP/2 in pieces, without saying how long it will be', async () => {
+    const { name, bare, main } = await ground.repository();
+    const noise = randomBytes(384 * 1024).toString('base64');
+    const next = await bare.commit({ branch: 'refs/made/next', parents: [main], files: { noise } });
+    const body = pushOf([[zeroId, next, 'refs/heads/pieces']], await honestPack(bare, [next], [main]));
+    const session = await openHttp2(ground.gateway, 'github.com', { caPath: ground.gateway.caPath });
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': `/${name}.git/git-receive-pack`,
+      'content-type': 'application/x-git-receive-pack-request',
+    });
+    const answer: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => answer.push(chunk));
+    const ended = new Promise((resolve) => stream.on('close', resolve));
+    for (let at = 0; at < body.length; at += 10_000) {
+      if (!stream.write(body.subarray(at, at + 10_000))) await new Promise((resolve) => stream.once('drain', resolve));
+    }
+    stream.end();
+    await ended;
+    session.close();
+    expect(Buffer.concat(answer).toString()).toContain('ok refs/heads/pieces');
+    expect(await bare.tip('pieces')).toBe(next);
+  });
 
   test('with options for the server', async () => {
     const repository = await ground.repository({ config: { 'receive.advertisePushOptions': 'true' } });
@@ -102,7 +129,7 @@ describe('every honest push arrives as it was sent', () => {
     const witness = addWitness(repository.bare);
     const clone = await ground.sandbox.clone(repository.url);
     const key = join(ground.sandbox.home.folder, 'key');
-    await runClient('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
     const tip = await clone.commit({ branch: 'signed', parents: [repository.main], files: { s: 's\n' } });
     const settings = ['-c', 'gpg.format=ssh', '-c', `user.signingKey=${key}.pub`];
     await expectPushed(ground, () => clone.run([...settings, 'push', '--signed', 'origin', 'signed']));
@@ -120,7 +147,7 @@ describe('every honest push arrives as it was sent', () => {
     const repository = await ground.repository({ config: { 'receive.certNonceSeed': 'seed' } });
     const clone = await ground.sandbox.clone(repository.url);
     const key = join(ground.sandbox.home.folder, 'other-key');
-    await runClient('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
     await clone.commit({ branch: 'main', files: { s: 's\n' } });
     const settings = ['-c', 'gpg.format=ssh', '-c', `user.signingKey=${key}.pub`];
     const run = await expectRefused(ground, repository, 'push.protected-branch', () =>

@@ -29,7 +29,7 @@ describe('a push is no larger than the limit', () => {
     const files = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`noise-${i}`, noise(100 * kib)]));
     await clone.commit({ branch: 'large', parents: [repository.main], files });
     const run = await expectRefused(ground, repository, 'limit.push-size', () =>
-      clone.run(['-c', `http.postBuffer=${buffer}`, 'push', 'origin', 'large']),
+      clone.run(['-c', 'http.version=HTTP/1.1', '-c', `http.postBuffer=${buffer}`, 'push', 'origin', 'large']),
     );
     expect(Object.keys(rejected(run))).toEqual(['large']);
     expect(remoteWords(run)).toContain('limits.push_bytes');

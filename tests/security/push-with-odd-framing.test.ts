@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
 import { sendTunnelled } from '../support/raw-client.ts';
 import { expectStopped, expectTaken, honestPack, pushOf, sendPush, zeroId } from '../support/raw-push.ts';
+import { openTls } from '../support/tunnel-client.ts';
+import { Wire } from '../support/wire.ts';
 
 let ground: PushGround;
 let repository: TestRepository;
@@ -100,9 +102,18 @@ describe('a push has one end', () => {
   });
 
   test('a client that asks before it sends is told to go on, and judged', async () => {
-    const more = ['Expect: 100-continue'];
-    const answer = await sendPush(ground, repository, pushOf([[zeroId, next, 'refs/heads/asked']], pack), { more });
-    expect(answer.statuses).toEqual([100, 200]);
+    const push = pushOf([[zeroId, next, 'refs/heads/asked']], pack);
+    const socket = await openTls(ground.gateway, 'github.com:443', { caPath: ground.gateway.caPath });
+    const wire = new Wire(socket);
+    wire.send(
+      `POST /${repository.name}.git/git-receive-pack HTTP/1.1\r\nHost: github.com\r\nExpect: 100-continue\r\n` +
+        `Content-Type: application/x-git-receive-pack-request\r\nContent-Length: ${push.length}\r\n\r\n`,
+    );
+    expect(await wire.until('\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write(push);
+    expect(await wire.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await wire.until('ok refs/heads/asked')).toContain('unpack ok');
+    socket.destroy();
     expect(await repository.bare.tip('asked')).toBe(next);
   });
 

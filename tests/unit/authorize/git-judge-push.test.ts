@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { GitServer } from '../../../src/authorize/git/git-server.ts';
 import { judgePush } from '../../../src/authorize/git/judge-push.ts';
 import { ClientGone } from '../../../src/flow/client-gone.ts';
@@ -25,6 +25,12 @@ const strict = handMadePolicy({ protectedPaths: ['.github/workflows/**'] });
 const byCommands = handMadePolicy({ allowForcePush: true });
 const { permission } = pushTo('acme/widgets');
 
+const flows: Identified[] = [];
+afterEach(async () => {
+  for (const { trail } of flows.splice(0)) trail.end();
+  await turns();
+});
+
 function ground() {
   const history = new History();
   const base = history.commit([], { a: '1', [workflow]: 'old' });
@@ -33,7 +39,13 @@ function ground() {
   server.name(main, 'main');
   const next = history.commit([main], { a: '2', [workflow]: 'old' });
   const bodyOf = (commands: readonly PushCommand[]): Buffer =>
-    Buffer.concat([commandLines(commands), history.pack(commands.map(({ newId }) => newId), server)]);
+    Buffer.concat([
+      commandLines(commands),
+      history.pack(
+        commands.map(({ newId }) => newId),
+        server,
+      ),
+    ]);
   const good = bodyOf([command('refs/heads/sandbox/work', next, main)]);
   return { history, base, main, next, server, bodyOf, good };
 }
@@ -59,6 +71,7 @@ function pushing(exchange: ScriptedExchange, server: GitServer, options: Options
     },
   );
   const flow: Identified = { ...accepted, exchange, sandbox: sandboxWith() };
+  flows.push(flow);
   const opened: AbortSignal[] = [];
   const openGitServer = (_flow: Identified, _permission: unknown, signal: AbortSignal): GitServer => {
     opened.push(signal);
@@ -152,7 +165,13 @@ describe('a push that breaks no rule is sent on exactly as it was judged', () =>
     const commands = Array.from({ length: 101 }, (_, n) =>
       command(`refs/heads/sandbox/b${n}`, history.commit([main], { a: `${n}`, [workflow]: 'old' })),
     );
-    const body = Buffer.concat([commandLines(commands), history.pack(commands.map(({ newId }) => newId), server)]);
+    const body = Buffer.concat([
+      commandLines(commands),
+      history.pack(
+        commands.map(({ newId }) => newId),
+        server,
+      ),
+    ]);
     await pushing(withBody([body]), server).result;
     expect(server.asked).toContain('refs refs/heads/ refs/heads/main refs/heads/master');
   });
@@ -204,7 +223,10 @@ describe('a push that breaks a rule is refused with every finding at once', () =
     const body = Buffer.concat([section, option, Buffer.from('0000'), history.pack([bad], server)]);
     const { flow, spool, result } = pushing(withBody([body]), server);
     const refusal = await refusalOf(result);
-    expect([refusal.code, refusal.message]).toEqual(['push.protected-branch', 'main is a protected branch (and 4 more)']);
+    expect([refusal.code, refusal.message]).toEqual([
+      'push.protected-branch',
+      'main is a protected branch (and 4 more)',
+    ]);
     const words = wordsOf(refusal);
     expect(words).toContain('Nothing of it was sent to git.example.com.');
     expect(words).toContain('- main is a protected branch (rule: policy.protected_branches[0])');
@@ -217,10 +239,10 @@ describe('a push that breaks a rule is refused with every finding at once', () =
   });
 
   test('a branch that would be no commit', async () => {
-    const { history, server, next, main } = ground();
+    const { history, server, next } = ground();
     const tag = history.tag(next);
     const body = Buffer.concat([
-      commandLines([command('refs/heads/sandbox/work', tag, main)]),
+      commandLines([command('refs/heads/sandbox/new', tag)]),
       packOf(history.partsOf([...history.closure([tag])].filter((id) => !server.holds(id)))),
     ]);
     const refusal = await refusalOf(pushing(withBody([body]), server).result);
@@ -313,7 +335,9 @@ describe('what cannot be judged is refused', () => {
   test('one that is too large: in words of git where it ends in time, else by a status', async () => {
     const { server, good } = ground();
     const policy = { ...strict, limits: { ...strict.limits, pushBytes: good.length - 10 } };
-    const near = await refusalOf(pushing(withBody([good.subarray(0, 300), good.subarray(300)]), server, { policy }).result);
+    const near = await refusalOf(
+      pushing(withBody([good.subarray(0, 300), good.subarray(300)]), server, { policy }).result,
+    );
     expect(near.code).toBe('limit.push-size');
     expect(wordsOf(near)).toContain('Push in parts');
     const endless = [good, ...Array.from({ length: 50 }, () => Buffer.alloc(100_000))];
@@ -324,7 +348,9 @@ describe('what cannot be judged is refused', () => {
   test('no room on disk: in words of git, and the room is free again at once', async () => {
     const { server, good } = ground();
     const spool = new Spool(directory, () => 200);
-    const refusal = await refusalOf(pushing(withBody([good.subarray(0, 100), good.subarray(100)]), server, { spool }).result);
+    const refusal = await refusalOf(
+      pushing(withBody([good.subarray(0, 100), good.subarray(100)]), server, { spool }).result,
+    );
     expect([refusal.code, refusal.rule]).toEqual(['limit.push-size', 'limits.spool_bytes']);
     expect(wordsOf(refusal)).toContain('no room left');
     expect(spool.bytes).toBe(0);
@@ -376,16 +402,12 @@ describe('a client that goes away ends the judgement, wherever it stands', () =>
     const reached = new Promise<void>((resolve) => {
       asked = resolve;
     });
-    const signals: AbortSignal[] = [];
     server[question] = () => {
       asked?.();
-      return new Promise((_, reject) => signals[0]?.addEventListener('abort', () => reject(new Error('given up'))));
+      return new Promise((_, reject) => opened[0]?.addEventListener('abort', () => reject(new Error('given up'))));
     };
     const { flow, spool, opened, result } = pushing(exchange, server);
-    signals.push(...opened);
     const ended = expect(result).rejects.toThrow(ClientGone);
-    await turns();
-    signals.push(...opened);
     await reached;
     exchange.onAbandoned?.();
     await ended;

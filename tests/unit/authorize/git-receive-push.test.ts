@@ -123,7 +123,7 @@ describe('what cannot be read in one way only is refused', () => {
   test.each([
     ['that is none', push],
     ['that is cut short', gzipSync(push).subarray(0, 60)],
-    ['with wrong bytes in it', Buffer.concat([gzipSync(push).subarray(0, 40), Buffer.alloc(100, 0xff)])],
+    ['with a wrong checksum', Buffer.concat([gzipSync(push).subarray(0, -8), Buffer.alloc(8)])],
     ['of another kind', Buffer.from([0x78, 0x9c, 1, 2, 3, 4])],
   ])('a compression %s', async (_, bytes) => {
     const { body, spool } = receiving(cut(bytes, 40), { isCompressed: true });

@@ -1,0 +1,132 @@
+// Questions to GitHub's own API that a decision needs: where a pull request comes from, which repository a number or a
+// node belongs to. Asked with the credential of the request that is judged, over the same way out, and remembered for a
+// while. What GitHub says is believed only in the form that is expected.
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import { type AskPorts, askUpstream, type Question } from './ask-upstream.ts';
+import type { GithubQuestions } from './authorize/github/github-ports.ts';
+import type { Identified, Permission } from './flow/flow.ts';
+import { Refusal } from './flow/refusal.ts';
+import { canonicalRepository } from './kit/repository-name.ts';
+
+const maxAnswerBytes = 4 * 1024 * 1024;
+const rememberMs = 10 * 60_000;
+
+const pullAnswer = z.object({
+  head: z.object({ ref: z.string(), repo: z.object({ full_name: z.string() }).nullable() }),
+  base: z.object({ ref: z.string() }),
+});
+const repositoryAnswer = z.object({ full_name: z.string() });
+const nodeAnswer = z.object({
+  data: z.object({
+    node: z
+      .object({
+        nameWithOwner: z.string().optional(),
+        repository: z.object({ nameWithOwner: z.string() }).nullish(),
+      })
+      .nullable(),
+  }),
+});
+
+/** `RepositoryNode` is what every thing in a repository implements. */
+const nodeQuery =
+  'query($id:ID!){node(id:$id){...on Repository{nameWithOwner}...on RepositoryNode{repository{nameWithOwner}}}}';
+
+interface Asking {
+  readonly flow: Identified;
+  readonly permission: Permission;
+  readonly signal: AbortSignal;
+}
+
+export function createGithubQuestions(ports: AskPorts): GithubQuestions {
+  const remembered = new LRUCache<string, { readonly repository: string | null }>({ max: 10_000, ttl: rememberMs });
+
+  async function remember(asking: Asking, key: string, ask: () => Promise<string | null>): Promise<string | null> {
+    // By sandbox: what the credential of one can see, that of another may not.
+    const { flow, permission } = asking;
+    const full = `${flow.sandbox.id} ${permission.credential ?? ''} ${flow.canonical.host} ${key}`;
+    const known = remembered.get(full);
+    if (known !== undefined) return known.repository;
+    const repository = await ask();
+    remembered.set(full, { repository });
+    return repository;
+  }
+
+  return {
+    async pull(flow, permission, number, signal) {
+      const path = `/repos/${permission.repository}/pulls/${encodeURIComponent(number)}`;
+      const { head, base } = pullAnswer.parse(await askJson(ports, { flow, permission, signal }, 'GET', path, null));
+      return { headRepository: head.repo?.full_name ?? null, headBranch: head.ref, baseBranch: base.ref };
+    },
+
+    repositoryById(flow, permission, id, signal) {
+      const asking = { flow, permission, signal };
+      return remember(asking, `id ${id}`, async () => {
+        if (!/^\d{1,20}$/.test(id)) return null;
+        const answer = await askJson(ports, asking, 'GET', `/repositories/${id}`, null).catch(notThere);
+        return answer === null ? null : nameOf(repositoryAnswer.parse(answer).full_name);
+      });
+    },
+
+    repositoryOfNode(flow, permission, id, signal) {
+      const asking = { flow, permission, signal };
+      return remember(asking, `node ${id}`, async () => {
+        const body = { query: nodeQuery, variables: { id } };
+        const read = nodeAnswer.safeParse(await askJson(ports, asking, 'POST', '/graphql', body));
+        // GitHub answers with errors and no node for an id that it does not know.
+        const node = read.success ? read.data.data.node : null;
+        const name = node?.nameWithOwner ?? node?.repository?.nameWithOwner;
+        return name === undefined ? null : nameOf(name);
+      });
+    },
+  };
+}
+
+function nameOf(fullName: string): string | null {
+  const [owner = '', name = ''] = fullName.split('/');
+  return canonicalRepository(owner, name);
+}
+
+/** GitHub says 404 for what the credential may not see. */
+function notThere(error: unknown): null {
+  if (error instanceof Refusal && error.code === 'push.undecided') return null;
+  throw error;
+}
+
+async function askJson(
+  ports: AskPorts,
+  { flow, permission, signal }: Asking,
+  method: 'GET' | 'POST',
+  path: string,
+  body: object | null,
+): Promise<unknown> {
+  const question: Question = {
+    operation: null,
+    method,
+    target: `${prefixOf(flow, path)}${path}`,
+    headers: [
+      ['Accept', 'application/vnd.github+json'],
+      ...(body === null ? [] : ([['Content-Type', 'application/json']] as const)),
+    ],
+    body: body === null ? null : Buffer.from(JSON.stringify(body)),
+    answerType: /^application\/(?:vnd\.github[\w.+-]*\+)?json(?:;.*)?$/,
+    maxAnswerBytes,
+  };
+  const pieces: Buffer[] = [];
+  await askUpstream(ports, { flow, permission, signal }, question, (chunk) => {
+    pieces.push(chunk);
+  });
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString('utf8'));
+  } catch (cause) {
+    throw new Refusal('upstream.protocol', `${flow.canonical.host} answered a question with something else than JSON`, {
+      cause,
+    });
+  }
+}
+
+/** Enterprise hosts keep the API under /api of the site. */
+function prefixOf({ canonical: { host, path } }: Identified, asked: string): string {
+  if (host === 'api.github.com' || !path.toLowerCase().startsWith('/api/')) return '';
+  return asked === '/graphql' ? '/api' : '/api/v3';
+}

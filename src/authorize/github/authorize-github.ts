@@ -1,0 +1,106 @@
+// What is done with a call of GitHub's API once its operation is known: a repository named by number is looked up, a body
+// that decides is read whole, judged, and sent on as it was read. Everything else streams through untouched.
+import type { Authorized, Identified, Permission } from '../../flow/flow.ts';
+import { learn } from '../../flow/learn.ts';
+import { Refusal } from '../../flow/refusal.ts';
+import { ReplacedBody } from '../../flow/replaced-body.ts';
+import { readWholeBody } from '../../flow/whole-body.ts';
+import { coversRepository } from '../../kit/repository-name.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { withBodyOf } from '../git/git-head.ts';
+import { notItsRepository } from '../git/git-request.ts';
+import type { GithubPorts } from './github-ports.ts';
+import { hasJudgedBody, judgeGithubBody } from './judge-body.ts';
+
+/** A file may come along in base64; larger ones are what git is for. */
+const maxBodyBytes = 16 * 1024 * 1024;
+
+export function authorizeGithub(
+  flow: Identified,
+  permission: Permission,
+  policy: CompiledPolicy,
+  ports: GithubPorts,
+): Promise<Authorized> | Authorized {
+  const github = permission.github!;
+  learn(flow, { asked: `${github.effect} ${permission.repository ?? ''}`.trim() });
+  const isJudged = hasJudgedBody(flow.canonical.method, github);
+  if (github.repositoryId === null && !isJudged) return learn(flow, { permission });
+  return authorizeLater(flow, permission, policy, ports, isJudged);
+}
+
+async function authorizeLater(
+  flow: Identified,
+  permission: Permission,
+  policy: CompiledPolicy,
+  ports: GithubPorts,
+  isJudged: boolean,
+): Promise<Authorized> {
+  const gone = new AbortController();
+  flow.exchange.onAbandoned = () => gone.abort();
+  const bound = await bindRepository(flow, permission, ports, gone.signal);
+  if (!isJudged) return learn(flow, { permission: bound });
+  refuseParameters(flow);
+  const exchange = flow.exchange.asPayload();
+  learn(flow, { exchange });
+  const bytes = await readWholeBody(exchange, maxBodyBytes);
+  if (bytes === null) throw tooLarge();
+  exchange.onAbandoned = () => gone.abort();
+  const body = readJsonObject(bytes);
+  await judgeGithubBody(flow, bound, policy, body, ports, gone.signal);
+  const sent = Buffer.from(JSON.stringify(body));
+  return learn(flow, {
+    permission: bound,
+    request: withBodyOf(flow.request, sent.length),
+    exchange: new ReplacedBody(exchange, { kind: 'length', bytes: sent.length }, () => once(sent)),
+  });
+}
+
+/** Links of GitHub to further pages name a repository by its number. */
+export async function bindRepository(
+  flow: Identified,
+  permission: Permission,
+  ports: GithubPorts,
+  signal: AbortSignal,
+): Promise<Permission> {
+  const id = permission.github!.repositoryId;
+  if (id === null) return permission;
+  const repository = await ports.questions.repositoryById(flow, permission, id, signal);
+  if (repository !== null && coversRepository(flow.sandbox.repos, repository)) return { ...permission, repository };
+  throw notItsRepository(repository ?? `the repository with number ${id}`, flow.sandbox);
+}
+
+/** Strict: what is judged is what is sent, so it must be one object. An empty body says nothing. */
+export function readJsonObject(bytes: Buffer): Record<string, unknown> {
+  if (bytes.length === 0) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    value = null;
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new Refusal('malformed.syntax', 'the body of this call is not a JSON object', {
+    rule: 'built-in: a write is judged by its body',
+    hint: 'Send the parameters as one JSON object, without compression.',
+  });
+}
+
+/** GitHub reads parameters from the query too: there they would not have been judged. */
+function refuseParameters({ canonical, request }: Identified): void {
+  if (canonical.query === null && !request.headers.has('content-encoding')) return;
+  throw new Refusal('malformed.syntax', 'a call that writes takes its parameters from a plain JSON body alone', {
+    rule: 'built-in: a write is judged by its body',
+    hint: 'Move the parameters from the query into the body, and send it uncompressed.',
+  });
+}
+
+function tooLarge(): Refusal {
+  return new Refusal('limit.body-size', `a call that writes may have at most ${maxBodyBytes} bytes`, {
+    rule: 'built-in: bounded API calls',
+    hint: 'Commit large files in a clone and push them by git.',
+  });
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
