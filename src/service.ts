@@ -7,6 +7,7 @@ import { Doors } from './accept/doors.ts';
 import { LeafMinter } from './accept/leaf.ts';
 import { startAdminServer } from './admin/admin-server.ts';
 import { createAdminDesk } from './admin-desk.ts';
+import { createGithubQuestions } from './ask-github.ts';
 import { createAudit } from './audit/audit-stage.ts';
 import { Feed } from './audit/feed.ts';
 import { Journal } from './audit/journal.ts';
@@ -86,6 +87,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
       spool,
       openGitServer: createGitServer({ inject, forward, spool }),
       lfsTickets,
+      questions: createGithubQuestions({ inject, forward }),
     }),
     inject,
     forward,

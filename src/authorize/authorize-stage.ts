@@ -7,6 +7,8 @@ import type { Stage } from '../flow/stage.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
 import { decide } from './decide.ts';
 import { authorizeGit, type GitPorts } from './git/authorize-git.ts';
+import { authorizeGithub } from './github/authorize-github.ts';
+import type { GithubPorts } from './github/github-ports.ts';
 import type { SandboxLimits } from './limits.ts';
 import { refuseOtherName } from './tunnel-rules.ts';
 
@@ -14,7 +16,7 @@ import { refuseOtherName } from './tunnel-rules.ts';
 export function createAuthorizeStage(
   currentPolicy: () => CompiledPolicy,
   limits: Pick<SandboxLimits, 'admit'>,
-  ports: GitPorts,
+  ports: GitPorts & GithubPorts,
 ): Stage<Identified, Authorized> {
   return {
     name: 'authorize',
@@ -26,6 +28,7 @@ export function createAuthorizeStage(
       const permission = decide(policy, sandbox, canonical, request.headers);
       if (canonical.kind === 'tunnel') refuseOtherName(canonical, request.sni, request.hiddenName);
       if (permission.git !== null) return authorizeGit(flow, permission, policy, ports);
+      if (permission.github !== null) return authorizeGithub(flow, permission, policy, ports);
       return learn(flow, { permission });
     },
   };

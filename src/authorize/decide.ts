@@ -9,11 +9,11 @@ import { findAllowRule } from './allow-rules.ts';
 import { chooseCredential } from './credential-choice.ts';
 import { refuseDnsOverHttps } from './dns-over-https.ts';
 import { type FoundGit, findGitRequest, refusePushToUnmarkedHost } from './git/git-request.ts';
+import { judgeRest } from './github/judge-rest.ts';
 import { type GithubPlace, githubPlace } from './github-place.ts';
 import { judgedMethods } from './judged-methods.ts';
 import { hidesABoundary } from './path-forms.ts';
 import { refuseBlockedApi } from './refuse-blocked-api.ts';
-import { judgeRepository } from './repository.ts';
 import { decideConnect, decideTunnel } from './tunnel-rules.ts';
 
 export function decide(
@@ -44,14 +44,44 @@ function decideRequest(
   const github = githubPlace(policy, canonical);
   for (const method of methods) refuseBlockedApi(policy, canonical, method, github);
   const servesGit = github?.part === 'site' || policy.gitHosts.has(canonical.host);
-  if (github !== null) refuseHiddenSlash(canonical);
+  if (github !== null && github.part !== 'api') refuseHiddenSlash(canonical);
   if (servesGit) {
     const found = findGitRequest(policy, sandbox, canonical, methods);
     if (found !== null) return permitGit(policy, sandbox, canonical, rule, found);
   } else if (github?.part !== 'api') refusePushToUnmarkedHost(canonical);
-  const mayCarry = github === null || staysInItsRepositories(github, sandbox, canonical, methods);
-  const credential = mayCarry ? chooseCredential(policy, sandbox, canonical) : null;
+  if (github?.part === 'api') return permitApi(policy, sandbox, canonical, rule, github, methods);
+  if (github !== null) return readAsAnybody(canonical, rule, methods);
+  const credential = chooseCredential(policy, sandbox, canonical);
   return { rule: rule.name, tunnel: false, credential, git: null, github: null, repository: null };
+}
+
+function permitApi(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  rule: AllowRule,
+  { prefix }: GithubPlace,
+  methods: readonly string[],
+): Permission {
+  const decision = judgeRest(policy, sandbox, canonical, canonical.rawPath.slice(prefix.length), methods);
+  const credential = decision.mayCarry ? chooseCredential(policy, sandbox, canonical) : null;
+  const { github, repository } = decision;
+  return { rule: rule.name, tunnel: false, credential, git: null, github, repository };
+}
+
+/** The pages of GitHub and its content hosts: open to read as anybody could, without our credential; nothing else. */
+function readAsAnybody(canonical: CanonicalRequest, rule: AllowRule, methods: readonly string[]): Permission {
+  if (methods.every((method) => method === 'GET' || method === 'HEAD')) {
+    return { rule: rule.name, tunnel: false, credential: null, git: null, github: null, repository: null };
+  }
+  throw new Refusal(
+    'repo.operation-not-judged',
+    `${canonical.method} ${canonical.path} is not a call of git or of an API`,
+    {
+      rule: 'built-in: only what can be judged',
+      hint: 'The pages of GitHub are open to read. Change repositories by git or through the API.',
+    },
+  );
 }
 
 /** The repository is allowed; what a push or an upload carries is judged when its body is here. */
@@ -86,17 +116,6 @@ function allowedBy(
 ): AllowRule {
   const rules = methods.map((method) => findAllowRule(policy, sandbox, canonical, method));
   return rules[0]!;
-}
-
-function staysInItsRepositories(
-  github: GithubPlace,
-  sandbox: Sandbox,
-  canonical: CanonicalRequest,
-  methods: readonly string[],
-): boolean {
-  let mayCarry = true;
-  for (const method of methods) mayCarry = judgeRepository(github, sandbox, canonical, method) && mayCarry;
-  return mayCarry;
 }
 
 function brokenRule(cause: unknown): Refusal {

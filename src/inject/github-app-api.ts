@@ -173,7 +173,8 @@ function commonTo(wanted: AppPermissions, granted: AppPermissions | null): AppPe
   const common: Record<string, string> = {};
   for (const [name, level] of Object.entries(wanted)) {
     const given = granted[name];
-    if (given !== undefined && levels.includes(given)) common[name] = levels.indexOf(given) < levels.indexOf(level) ? given : level;
+    if (given !== undefined && levels.includes(given))
+      common[name] = levels.indexOf(given) < levels.indexOf(level) ? given : level;
   }
   return common;
 }
@@ -188,7 +189,8 @@ function excessOf(
   for (const [name, level] of Object.entries(found.permissions ?? {})) {
     // Every token may read the metadata of its repositories; GitHub adds that by itself.
     const limit = asked[name] ?? (name === 'metadata' ? 'read' : null);
-    if (limit === null || levels.indexOf(level) > levels.indexOf(limit)) return 'more permissions than it was asked for';
+    if (limit === null || levels.indexOf(level) > levels.indexOf(limit))
+      return 'more permissions than it was asked for';
   }
   if (names === null) return null;
   if (found.repositories === undefined) return 'a token that is not limited to repositories';

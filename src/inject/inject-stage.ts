@@ -16,7 +16,8 @@ import { withoutParameters } from './strip-query.ts';
 import { withoutSubprotocolKeys } from './subprotocol-keys.ts';
 
 export interface Secrets {
-  resolve(name: string): Secret | null | Promise<Secret | null>;
+  /** `flow`: what is to carry it. */
+  resolve(name: string, flow: Authorized): Secret | null | Promise<Secret | null>;
 }
 
 export class InjectStage implements Stage<Authorized, Injected> {
@@ -50,7 +51,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
     const chosen = plan.credentials.get(permission.credential);
     if (chosen === undefined) throw missing(permission.credential, null);
     const injection = checkedInjection(flow, chosen);
-    const secret = this.#secrets.resolve(permission.credential);
+    const secret = this.#secrets.resolve(permission.credential, flow);
     if (secret instanceof Promise) return secret.then((ready) => settle(flow, plan, chosen, injection, ready));
     return settle(flow, plan, chosen, injection, secret);
   }
@@ -164,7 +165,9 @@ function missing(name: string, spec: CredentialSpec | null): Refusal {
       ? `it is no longer in the configuration: the operator of the gateway must add credentials.${name}`
       : spec.source.kind === 'memory'
         ? `the operator of the gateway must run \`sallyport secret set ${name}\``
-        : `the operator of the gateway must give a value to credentials.${name}.source (${spec.source.kind})`;
+        : spec.source.kind === 'github-app'
+          ? 'a token of a GitHub App is made for the repository that a request is about, and this one is about none'
+          : `the operator of the gateway must give a value to credentials.${name}.source (${spec.source.kind})`;
   return new Refusal('credential.missing', `the credential ${name} is not set: ${act}`, {
     rule: `credentials.${name}`,
   });

@@ -6,8 +6,9 @@ import type { CredentialSpec, SourceSpec } from '../policy/compiled.ts';
 import { CommandSource } from './command-source.ts';
 import { EnvironmentSource, TakenEnvironment } from './environment-source.ts';
 import { FileSource } from './file-source.ts';
+import { type GithubAppPorts, GithubAppSource } from './github-app-source.ts';
 import { MemorySource } from './memory-source.ts';
-import { type SecretSource, SourceError } from './secret-source.ts';
+import { type SecretAsker, type SecretSource, SourceError } from './secret-source.ts';
 
 export interface SecretListing {
   readonly name: string;
@@ -34,6 +35,7 @@ export class SecretRejected extends Error {
 interface Entry {
   readonly name: string;
   readonly kind: SourceSpec['kind'];
+  readonly spec: SourceSpec;
   readonly source: SecretSource;
   seen: Secret | null;
   sinceMs: number | null;
@@ -44,27 +46,42 @@ interface Entry {
 export class SecretStore {
   readonly #environment: TakenEnvironment;
   readonly #now: () => number;
+  readonly #githubApps: GithubAppPorts | null;
   #entries = new Map<string, Entry>();
 
-  constructor(env: NodeJS.ProcessEnv = process.env, now: () => number = Date.now) {
+  /** `githubApps` null: a GitHub App cannot be a source. */
+  constructor(
+    env: NodeJS.ProcessEnv = process.env,
+    now: () => number = Date.now,
+    githubApps: GithubAppPorts | null = null,
+  ) {
     this.#environment = new TakenEnvironment(env);
     this.#now = now;
+    this.#githubApps = githubApps;
   }
 
-  /** On load and on reload. Values in memory stay as long as their credential waits for one; all else is read anew. */
+  /**
+   * On load and on reload. Values in memory stay as long as their credential waits for one, and tokens of a GitHub App
+   * as long as the App is the same; all else is read anew.
+   */
   configure(specs: ReadonlyMap<string, CredentialSpec>): void {
     const entries = new Map<string, Entry>();
     for (const [name, { source: spec }] of specs) {
       const old = this.#entries.get(name);
-      if (spec.kind === 'memory' && old?.source instanceof MemorySource) {
+      if (old !== undefined && staysAsItIs(old, spec)) {
         entries.set(name, old);
         continue;
       }
       const source = this.#open(name, spec);
       const lastUsedMs = old?.lastUsedMs ?? null;
-      entries.set(name, { name, kind: spec.kind, source, seen: null, sinceMs: null, lastUsedMs, error: null });
+      entries.set(name, { name, kind: spec.kind, spec, source, seen: null, sinceMs: null, lastUsedMs, error: null });
     }
+    const before = this.#entries;
     this.#entries = entries;
+    for (const [name, { source }] of before) {
+      // Tokens that nothing hands out any more are revoked, without waiting for it.
+      if (source instanceof GithubAppSource && entries.get(name)?.source !== source) void source.close();
+    }
   }
 
   /** Puts a value into memory. Throws SecretRejected. */
@@ -95,20 +112,33 @@ export class SecretStore {
     });
   }
 
-  /** null: no such credential, or nothing set. A Refusal when its source fails. Synchronous when it is at hand. */
-  resolve(name: string): Secret | null | Promise<Secret | null> {
+  /** The sandbox is gone: what was made for it alone is taken back. */
+  drop(sandboxId: string): void {
+    for (const source of this.#apps()) source.drop(sandboxId);
+  }
+
+  /** Takes back all that was made for sandboxes; waits a few seconds for it at most. */
+  async close(): Promise<void> {
+    await Promise.all(this.#apps().map((source) => source.close()));
+  }
+
+  /**
+   * null: no such credential, nothing set, or nothing for this request. A Refusal when its source fails. Synchronous
+   * when it is at hand.
+   */
+  resolve(name: string, asker: SecretAsker | null = null): Secret | null | Promise<Secret | null> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return null;
     entry.lastUsedMs = this.#now();
     let found: Secret | null | Promise<Secret | null>;
     try {
-      found = entry.source.current();
+      found = entry.source.current(asker);
     } catch (error) {
       throw this.#failed(entry, error);
     }
-    if (!(found instanceof Promise)) return this.#note(entry, found);
+    if (!(found instanceof Promise)) return this.#used(entry, found);
     return found.then(
-      (secret) => this.#note(entry, secret),
+      (secret) => this.#used(entry, secret),
       (error: unknown) => {
         throw this.#failed(entry, error);
       },
@@ -125,7 +155,16 @@ export class SecretStore {
         return new EnvironmentSource(name, spec.variable, this.#environment);
       case 'memory':
         return new MemorySource(name);
+      case 'github-app': {
+        if (this.#githubApps === null) throw new Error(`credential ${name}: no way to GitHub was handed in`);
+        const key = this.#open(`${name} private key`, spec.privateKey);
+        return new GithubAppSource(name, spec, key, this.#githubApps, this.#now);
+      }
     }
+  }
+
+  #apps(): GithubAppSource[] {
+    return [...this.#entries.values()].flatMap(({ source }) => (source instanceof GithubAppSource ? source : []));
   }
 
   #inMemory(name: string): { entry: Entry; source: MemorySource } {
@@ -138,7 +177,7 @@ export class SecretStore {
     if (!(source instanceof MemorySource)) {
       throw new SecretRejected(
         'has-source',
-        `${name} has a source in the configuration (${entry.kind}): change it there, or remove credentials.${name}.source to set it by hand`,
+        `${name} has a source in the configuration (${entry.kind}): change it there, or remove ${ruleOf(entry)} to set it by hand`,
       );
     }
     return { entry, source };
@@ -146,14 +185,25 @@ export class SecretStore {
 
   /** Learns the state of a source for a listing; never runs a command for it. */
   #look(entry: Entry): void {
+    // Of an App the private key is looked at. What went wrong with GitHub stays to be seen.
+    const problem = entry.source instanceof GithubAppSource ? entry.error : null;
+    const source = entry.source instanceof GithubAppSource ? entry.source.key : entry.source;
     try {
-      const found = entry.source instanceof CommandSource ? entry.source.remembered() : entry.source.current();
-      if (!(found instanceof Promise) && !(entry.source instanceof CommandSource && found === null)) {
+      const found = source instanceof CommandSource ? source.remembered() : source.current(null);
+      if (!(found instanceof Promise) && !(source instanceof CommandSource && found === null)) {
         this.#note(entry, found);
+        entry.error = problem;
       }
     } catch (error) {
       this.#failed(entry, error);
     }
+  }
+
+  /** A token of an App is for one sandbox: what is seen of the credential itself is its key. */
+  #used(entry: Entry, secret: Secret | null): Secret | null {
+    if (entry.kind !== 'github-app') return this.#note(entry, secret);
+    if (secret !== null) entry.error = null;
+    return secret;
   }
 
   #note(entry: Entry, secret: Secret | null): Secret | null {
@@ -173,12 +223,21 @@ export class SecretStore {
       'credential.unreadable',
       `the credential ${name} cannot be read: the operator of the gateway must fix its ${entry.kind} source`,
       {
-        rule: `credentials.${name}.source`,
+        rule: ruleOf(entry),
         hint: 'on the gateway, `sallyport secret list` says what is wrong with it',
         cause: error,
       },
     );
   }
+}
+
+function staysAsItIs({ source, spec: before }: Entry, spec: SourceSpec): boolean {
+  if (spec.kind === 'memory') return source instanceof MemorySource;
+  return spec.kind === 'github-app' && JSON.stringify(before) === JSON.stringify(spec);
+}
+
+function ruleOf({ name, kind }: Entry): string {
+  return `credentials.${name}.${kind === 'github-app' ? 'app' : 'source'}`;
 }
 
 function iso(ms: number | null): string | null {

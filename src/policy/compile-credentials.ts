@@ -2,6 +2,7 @@
 // document does not mention them (they wait for `sallyport secret set`), so that what the sandbox sends is stripped.
 import type { CredentialSpec, SourceSpec } from './compiled.ts';
 import type { Findings } from './findings.ts';
+import { appSpecOf, enterprisePlacements, githubApp, ownAppCredential } from './github-app-schema.ts';
 import { type PresetCatalog, type PresetCredential, placesToStrip } from './presets.ts';
 import { literalSecret, ownCredential, presetCredential } from './schema.ts';
 
@@ -44,11 +45,16 @@ export function compileCredentials(
     const known = catalog.credentials.get(name)?.credential;
     // `anthropic:` with nothing after it says the same as leaving it out: wait for `secret set`.
     const map: unknown = entry ?? {};
-    const spec = known ? readPresetCredential(known, map, path, findings) : readOwn(name, map, path, findings);
+    const spec = known
+      ? readPresetCredential(known, map, path, findings)
+      : 'app' in Object(map)
+        ? readOwnApp(name, map, path, findings, catalog)
+        : readOwn(name, map, path, findings);
     if (!spec) continue;
-    if (spec.source.kind === 'environment') {
+    const source = spec.source.kind === 'github-app' ? spec.source.privateKey : spec.source;
+    if (source.kind === 'environment') {
       findings.warn(
-        `credential ${name} is read from the environment variable ${spec.source.variable} of the gateway, which its child processes and /proc can see`,
+        `credential ${name} is read from the environment variable ${source.variable} of the gateway, which its child processes and /proc can see`,
       );
     }
     compiled.set(name, spec);
@@ -66,7 +72,18 @@ function readPresetCredential(
   if (!checked) return null;
   const forced = Object.entries(checked.companions ?? {});
   const anonymous = checked.anonymous ?? known.anonymous;
-  return fromPreset(known, findings.lineOf(path), checked.source ?? memory, forced, anonymous);
+  const line = findings.lineOf(path);
+  if (checked.app === undefined) return fromPreset(known, line, checked.source ?? memory, forced, anonymous);
+  if (known.name !== 'github') {
+    findings.error([...path, 'app'], 'only GitHub has Apps: give this credential a `source`', 'key');
+    return null;
+  }
+  if (checked.source !== undefined) {
+    findings.error([...path, 'app'], 'an App makes its own tokens: keep `app` or `source`, not both', 'key');
+    return null;
+  }
+  const app = findings.check(githubApp, checked.app, [...path, 'app']);
+  return app ? fromPreset(known, line, appSpecOf(app, 'github.com'), forced, anonymous) : null;
 }
 
 function fromPreset(
@@ -77,6 +94,30 @@ function fromPreset(
   anonymous: boolean,
 ): CredentialSpec {
   return { ...known, line, source, companionForced, anonymous };
+}
+
+/** An App on an Enterprise host: placed and stripped as GitHub's own credential is. */
+function readOwnApp(
+  name: string,
+  entry: unknown,
+  path: string[],
+  findings: Findings,
+  catalog: PresetCatalog,
+): CredentialSpec | null {
+  const checked = findings.check(ownAppCredential, entry, path);
+  const app = findings.check(githubApp, Object(entry).app, [...path, 'app']);
+  if (!checked || !app) return null;
+  const host = checked.hosts[0]!;
+  const github = catalog.credentials.get('github')?.credential;
+  if (github === undefined) throw new Error('the presets know no credential of GitHub');
+  if (github.placements.some(({ hosts }) => hosts.some((pattern) => pattern.covers(host)))) {
+    findings.error([...path, 'hosts'], 'the App for github.com goes under credentials.github');
+    return null;
+  }
+  const forced = Object.entries(checked.companions ?? {});
+  const placed: PresetCredential = { ...github, name, placements: enterprisePlacements(host, github) };
+  const anonymous = checked.anonymous ?? github.anonymous;
+  return fromPreset(placed, findings.lineOf(path), appSpecOf(app, host), forced, anonymous);
 }
 
 function readOwn(name: string, entry: unknown, path: string[], findings: Findings): CredentialSpec | null {

@@ -40,7 +40,25 @@ export type SourceSpec =
   | { readonly kind: 'command'; readonly argv: readonly string[]; readonly ttlSeconds: number }
   | { readonly kind: 'environment'; readonly variable: string }
   /** Waits for `sallyport secret set NAME`. */
-  | { readonly kind: 'memory' };
+  | { readonly kind: 'memory' }
+  | GithubAppSpec;
+
+/** Names of GitHub's permissions and how far each goes: read, write or admin. */
+export type AppPermissions = Readonly<Record<string, string>>;
+
+/** A GitHub App: its tokens are minted for each sandbox. */
+export interface GithubAppSpec {
+  readonly kind: 'github-app';
+  /** App id or client id. */
+  readonly appId: string;
+  readonly privateKey: Exclude<SourceSpec, GithubAppSpec>;
+  /** null: found by repository. */
+  readonly installation: number | null;
+  /** null: what the default effects need, as far as the App has it. */
+  readonly permissions: AppPermissions | null;
+  /** Where its API is: `prefix` stands before every path. */
+  readonly api: { readonly host: string; readonly prefix: string };
+}
 
 /** Where one credential goes and in which form. A credential may have several, e.g. github: REST and git. */
 export interface Placement {

@@ -15,7 +15,13 @@ export function describePolicy(policy: CompiledPolicy, isSet: (credential: strin
 }
 
 function describeCredential(spec: CredentialSpec, set: boolean): string {
-  const from = { file: 'a file', command: 'a command', environment: 'the environment', memory: 'memory' };
+  const from = {
+    file: 'a file',
+    command: 'a command',
+    environment: 'the environment',
+    memory: 'memory',
+    'github-app': 'a GitHub App',
+  };
   if (set) return `credential ${spec.name}: set, from ${from[spec.source.kind]}`;
   const fix =
     spec.source.kind === 'memory'

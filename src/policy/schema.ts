@@ -2,7 +2,7 @@
 // texts (hosts, paths, addresses) are read into their compiled form on the way. Never reads a file.
 import { z } from 'zod';
 import { didYouMean } from './closest-word.ts';
-import type { Injection, SourceSpec } from './compiled.ts';
+import type { GithubAppSpec, Injection, SourceSpec } from './compiled.ts';
 import { parseHostName, parseHostPattern } from './host-pattern.ts';
 import type { Parsed } from './parsed.ts';
 import { parsePathPattern } from './path-pattern.ts';
@@ -48,7 +48,7 @@ export function wholeNumber(min: number, max: number) {
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
-const yesOrNo = z.boolean({ error: 'write true or false' });
+export const yesOrNo = z.boolean({ error: 'write true or false' });
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const printable = /^[\x20-\x7e]*$/;
 
@@ -177,7 +177,7 @@ export const source = z
     context.addIssue({ code: 'custom', message: literalSecret });
     return z.NEVER;
   }, sourceKeys)
-  .transform((source, context): SourceSpec => {
+  .transform((source, context): Exclude<SourceSpec, GithubAppSpec> => {
     const refuse = (message: string): never => {
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
@@ -208,7 +208,13 @@ export const companions = z.record(companionName, headerText, {
 
 /** A credential whose hosts and form a preset knows. */
 export const presetCredential = strictKeys(
-  { source: source.optional(), companions: companions.optional(), anonymous: yesOrNo.optional() },
+  {
+    source: source.optional(),
+    /** Read by github-app-schema.ts. */
+    app: z.unknown().optional(),
+    companions: companions.optional(),
+    anonymous: yesOrNo.optional(),
+  },
   (key) =>
     literalProblem(key) ??
     (['hosts', 'inject', 'paths'].includes(key)

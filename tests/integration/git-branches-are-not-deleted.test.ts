@@ -68,7 +68,7 @@ describe('a mirror', () => {
     const run = await expectRefused(strict, repository, 'push.namespace', () =>
       clone.run(['push', '--mirror', 'origin']),
     );
-    expect(Object.keys(rejected(run))).toContain('refs/remotes/origin/main');
+    expect(Object.keys(rejected(run))).toContain('origin/main');
   });
 });
 

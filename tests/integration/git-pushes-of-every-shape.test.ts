@@ -57,7 +57,10 @@ describe('every honest push arrives as it was sent', () => {
     for (let i = 0; i < 5; i++) {
       await clone.commit({ branch: 'feature', files: { 'src/large.txt': `${text}\n${i}`, [`src/${i}`]: `${i}` } });
     }
-    await expectPushed(ground, () => clone.run(['push', 'origin', 'feature']));
+    const run = await expectPushed(ground, () =>
+      clone.run(['push', 'origin', 'feature'], '', { GIT_TRACE_PACKET: '1' }),
+    );
+    expect(run.stderr).toMatch(/push< .* refs\/heads\/\S+\\0.* no-thin\b/);
     expect(await repository.bare.tip('feature')).toBe(await clone.tip('feature'));
     await repository.bare.git('fsck', '--strict');
   });

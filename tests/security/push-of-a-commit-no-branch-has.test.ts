@@ -70,6 +70,22 @@ describe('what no branch or tag of the server has is judged like what is sent', 
     await expectStopped(ground, repository, 'push.protected-path', () => sendPush(ground, repository, body));
   });
 
+  test('sent along in the pack although the server has it', async () => {
+    const innocent = await stray({ 'src/other.txt': 'innocent\n' }, [impostor]);
+    const pack = await honestPack(repository.bare, [innocent], [repository.main]);
+    const body = pushOf([[zeroId, innocent, 'refs/heads/sly']], pack);
+    await expectStopped(ground, repository, 'push.protected-path', () => sendPush(ground, repository, body));
+  });
+
+  test('sent along in the pack among commits that a branch has', async () => {
+    const { bare } = repository;
+    const next = await bare.commit({ branch: 'main', files: { [workflow]: 'on: next\n' } });
+    const merge = await stray({ 'src/other.txt': 'innocent\n' }, [next, impostor]);
+    const pack = await honestPack(bare, [merge]);
+    const body = pushOf([[zeroId, merge, 'refs/heads/sly']], pack);
+    await expectStopped(ground, repository, 'push.protected-path', () => sendPush(ground, repository, body));
+  });
+
   test('though refs/pull leads to it, which anybody can make', async () => {
     await repository.bare.git('update-ref', 'refs/pull/7/head', impostor);
     const body = pushOf([[zeroId, impostor, 'refs/heads/sly']], await emptyPack());

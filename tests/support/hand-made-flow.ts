@@ -1,6 +1,7 @@
 // Flows, callers, sandboxes and canonical requests made by hand, for tests of one stage alone.
 import { canonicalTarget } from '../../src/accept/canonical-path.ts';
 import type { GitPorts } from '../../src/authorize/git/authorize-git.ts';
+import type { GithubPorts } from '../../src/authorize/github/github-ports.ts';
 import type { Exchange } from '../../src/flow/exchange.ts';
 import type { Accepted, Caller, CanonicalRequest, RawRequest } from '../../src/flow/flow.ts';
 import { HeaderList } from '../../src/flow/header-list.ts';
@@ -63,7 +64,7 @@ export function acceptedFlow(caller: Caller, canonical: CanonicalRequest, over: 
 }
 
 /** For flows that are not of git: whoever uses one of these has taken a wrong turn. */
-export const noGitPorts: GitPorts = {
+export const noGitPorts: GitPorts & GithubPorts = {
   spool: new Spool('/nonexistent', () => 0),
   openGitServer: () => {
     throw new Error('no git server is asked here');
@@ -73,6 +74,11 @@ export const noGitPorts: GitPorts = {
       throw new Error('no tickets are issued here');
     },
     find: () => null,
+  },
+  questions: {
+    pull: () => Promise.reject(new Error('no pull request is asked for here')),
+    repositoryById: () => Promise.reject(new Error('no repository is looked up here')),
+    repositoryOfNode: () => Promise.reject(new Error('no node is looked up here')),
   },
 };
 

@@ -18,20 +18,28 @@ export async function judgeContent(
   server: GitServer,
 ): Promise<PushFinding[]> {
   await supplyBases(objects, server);
-  const findings = judgeTips(commands, objects);
-  if (!policy.allowForcePush) findings.push(...(await judgeHistory(commands, objects, server)));
-  if (policy.protectedPaths.length > 0) {
-    const named = commands.length > 100 ? ['refs/heads/'] : commands.map(({ ref }) => ref);
-    const prefixes = [...named, ...protectedPrefixes(policy)];
-    const source = new PushObjects(objects, server);
-    const [history] = await Promise.all([
-      findNewCommits(commands, objects, server, prefixes),
-      // Almost always what is needed next, so it is asked for at the same time.
-      source.prefetch(objects.commits),
-    ]);
-    findings.push(...(await judgePaths(policy, source, history, server)));
-  }
-  return findings;
+  // Each waits for answers of the server, none for the other's.
+  const [rewrites, paths] = await Promise.all([
+    policy.allowForcePush ? [] : judgeHistory(commands, objects, server),
+    policy.protectedPaths.length === 0 ? [] : judgeNewCommits(policy, commands, objects, server),
+  ]);
+  return [...judgeTips(commands, objects), ...rewrites, ...paths];
+}
+
+async function judgeNewCommits(
+  policy: CompiledPolicy,
+  commands: readonly PushCommand[],
+  objects: PackObjects,
+  server: GitServer,
+): Promise<PushFinding[]> {
+  const named = commands.length > 100 ? ['refs/heads/'] : commands.map(({ ref }) => ref);
+  const source = new PushObjects(objects, server);
+  const [history] = await Promise.all([
+    findNewCommits(commands, objects, server, [...named, ...protectedPrefixes(policy)]),
+    // Almost always what is needed next, so it is asked for at the same time.
+    source.prefetch(objects.commits),
+  ]);
+  return judgePaths(policy, source, history, server);
 }
 
 /** A thin pack leaves bases out that the server has. Until all are there a commit could hide behind one. */

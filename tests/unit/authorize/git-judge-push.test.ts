@@ -1,114 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { GitServer } from '../../../src/authorize/git/git-server.ts';
-import { judgePush } from '../../../src/authorize/git/judge-push.ts';
-import { ClientGone } from '../../../src/flow/client-gone.ts';
-import type { Authorized, Identified } from '../../../src/flow/flow.ts';
-import { HeaderList } from '../../../src/flow/header-list.ts';
-import { Refusal } from '../../../src/flow/refusal.ts';
-import type { PushCommand } from '../../../src/git-wire/push-command.ts';
-import { Spool } from '../../../src/kit/spool.ts';
-import { pushTo } from '../../support/asked-git-server.ts';
-import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../../support/hand-made-flow.ts';
 import { handMadePolicy } from '../../support/hand-made-policy.ts';
-import { RecordingWriter, type ScriptedExchange, withBody } from '../flow/scripted-exchange.ts';
+import { RecordingWriter, withBody } from '../flow/scripted-exchange.ts';
 import { literalDelta, packOf } from '../git-wire/pack-builder.ts';
-import { command, commandLines, History, MemoryServer, workflow, zeroId } from './git-push-ground.ts';
+import {
+  expectRoomBack,
+  ground,
+  permission,
+  pushing,
+  refusedWith,
+  sentBy,
+  strict,
+  turns,
+  wordsOf,
+} from './git-judged-push.ts';
+import { command, commandLines, workflow, zeroId } from './git-push-ground.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'judge-push-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-const strict = handMadePolicy({ protectedPaths: ['.github/workflows/**'] });
 const byCommands = handMadePolicy({ allowForcePush: true });
-const { permission } = pushTo('acme/widgets');
-
-const flows: Identified[] = [];
-afterEach(async () => {
-  for (const { trail } of flows.splice(0)) trail.end();
-  await turns();
-});
-
-function ground() {
-  const history = new History();
-  const base = history.commit([], { a: '1', [workflow]: 'old' });
-  const main = history.commit([base], { a: '1', [workflow]: 'old' });
-  const server = new MemoryServer(history, { 'refs/heads/main': main, 'refs/heads/sandbox/work': main });
-  server.name(main, 'main');
-  const next = history.commit([main], { a: '2', [workflow]: 'old' });
-  const bodyOf = (commands: readonly PushCommand[]): Buffer =>
-    Buffer.concat([
-      commandLines(commands),
-      history.pack(
-        commands.map(({ newId }) => newId),
-        server,
-      ),
-    ]);
-  const good = bodyOf([command('refs/heads/sandbox/work', next, main)]);
-  return { history, base, main, next, server, bodyOf, good };
-}
-
-interface Options {
-  readonly policy?: typeof strict;
-  readonly fields?: readonly [string, string][];
-  readonly spool?: Spool;
-}
-
-/** A push on its way through the judge: what it ends in, and what it leaves behind. */
-function pushing(exchange: ScriptedExchange, server: GitServer, options: Options = {}) {
-  const spool = options.spool ?? new Spool(directory, () => 10_000_000);
-  const accepted = acceptedFlow(
-    callerFrom(),
-    canonicalOf('POST', 'https://git.example.com/acme/widgets/git-receive-pack'),
-    {
-      headers: HeaderList.from([
-        ['Content-Type', 'application/x-git-receive-pack-request'],
-        ['Authorization', 'Basic of-the-sandbox'],
-        ...(options.fields ?? []),
-      ]),
-    },
-  );
-  const flow: Identified = { ...accepted, exchange, sandbox: sandboxWith() };
-  flows.push(flow);
-  const opened: AbortSignal[] = [];
-  const openGitServer = (_flow: Identified, _permission: unknown, signal: AbortSignal): GitServer => {
-    opened.push(signal);
-    return server;
-  };
-  const result = judgePush(flow, permission, options.policy ?? strict, { spool, openGitServer });
-  return { flow, spool, opened, result };
-}
-
-async function refusalOf(result: Promise<unknown>): Promise<Refusal> {
-  const error = await result.then(
-    () => new Error('it passed'),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof Refusal) return error;
-  throw error;
-}
-
-/** What the upstream would get. */
-async function sentBy(flow: Authorized): Promise<RecordingWriter> {
-  const to = new RecordingWriter();
-  flow.exchange.sendBody(to);
-  for (let n = 0; n < 200 && to.ended === undefined && to.failure === null; n++) {
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-  return to;
-}
-
-const wordsOf = (refusal: Refusal): string => Buffer.from(refusal.inProtocol?.body ?? []).toString('latin1');
-const turns = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 10));
-
-/** Whether a push held its room on disk gives it back when its flow is over. */
-async function expectRoomBack(flow: Identified, spool: Spool): Promise<void> {
-  flow.trail.end();
-  await turns();
-  expect(spool.bytes).toBe(0);
-}
 
 describe('a push that breaks no rule is sent on exactly as it was judged', () => {
   test('from the disk, with its length, without the proof of the sandbox; and its room is given back', async () => {
@@ -209,7 +118,7 @@ describe('a push that is decided by its commands alone is not kept waiting', () 
     const { bodyOf, main, next, server } = ground();
     const body = bodyOf([command('refs/heads/main', next, main)]);
     const { result } = pushing(withBody([body]), server, { policy: byCommands });
-    expect((await refusalOf(result)).code).toBe('push.protected-branch');
+    expect((await refusedWith(result)).code).toBe('push.protected-branch');
   });
 });
 
@@ -222,7 +131,7 @@ describe('a push that breaks a rule is refused with every finding at once', () =
     const option = Buffer.from('0017ci.variable=SECRET=10000'.slice(0, 23));
     const body = Buffer.concat([section, option, Buffer.from('0000'), history.pack([bad], server)]);
     const { flow, spool, result } = pushing(withBody([body]), server);
-    const refusal = await refusalOf(result);
+    const refusal = await refusedWith(result);
     expect([refusal.code, refusal.message]).toEqual([
       'push.protected-branch',
       'main is a protected branch (and 4 more)',
@@ -245,7 +154,7 @@ describe('a push that breaks a rule is refused with every finding at once', () =
       commandLines([command('refs/heads/sandbox/new', tag)]),
       packOf(history.partsOf([...history.closure([tag])].filter((id) => !server.holds(id)))),
     ]);
-    const refusal = await refusalOf(pushing(withBody([body]), server).result);
+    const refusal = await refusedWith(pushing(withBody([body]), server).result);
     expect([refusal.code, refusal.rule]).toEqual(['push.namespace', 'built-in: a branch is a commit']);
   });
 
@@ -253,7 +162,7 @@ describe('a push that breaks a rule is refused with every finding at once', () =
     const { history, server, next, main } = ground();
     const commands = [command('refs/heads/main', next, main)];
     const body = Buffer.concat([commandLines(commands, 'side-band-64k'), history.pack([next], server)]);
-    const refusal = await refusalOf(pushing(withBody([body]), server).result);
+    const refusal = await refusedWith(pushing(withBody([body]), server).result);
     expect([refusal.inProtocol, refusal.status, refusal.code]).toEqual([null, 403, 'push.protected-branch']);
   });
 });
@@ -276,7 +185,7 @@ describe('a thin pack leaves out what the server has', () => {
     expect((await pushing(withBody([good.body]), good.server).result).permission).toBe(permission);
     expect(good.server.asked[0]).toBe('objects main');
     const bad = thin({ a: '2', [workflow]: 'new' });
-    const refusal = await refusalOf(pushing(withBody([bad.body]), bad.server).result);
+    const refusal = await refusedWith(pushing(withBody([bad.body]), bad.server).result);
     expect(refusal.message).toContain(`commit ${bad.tip.slice(0, 12)} changes ${workflow}`);
   });
 
@@ -287,7 +196,7 @@ describe('a thin pack leaves out what the server has', () => {
     const parts = history.partsOf([...history.closure([next])].filter((id) => !server.holds(id)));
     const pack = packOf([...parts, { code: 7, base: 'c'.repeat(40), content: delta }]);
     const body = Buffer.concat([commandLines([command('refs/heads/sandbox/work', next, main)]), pack]);
-    const refusal = await refusalOf(pushing(withBody([body]), server).result);
+    const refusal = await refusedWith(pushing(withBody([body]), server).result);
     expect(refusal.code).toBe('push.undecided');
     expect(wordsOf(refusal)).toContain('would not answer');
   });
@@ -301,128 +210,5 @@ describe('a thin pack leaves out what the server has', () => {
       objects: async () => new Map(),
     };
     await expect(pushing(withBody([body]), empty).result).rejects.toThrow('still missing');
-  });
-});
-
-describe('what cannot be judged is refused', () => {
-  test('what is not git at all, before a byte of it is read', async () => {
-    const { server, good } = ground();
-    const exchange = withBody([good]);
-    const { result } = pushing(exchange, server, { fields: [['Content-Type', 'text/plain']] });
-    expect((await refusalOf(result)).code).toBe('git.malformed');
-    expect(exchange.to).toBeNull();
-  });
-
-  test('commands that cannot be read: by a status, because the client cannot be answered in its words', async () => {
-    const { server } = ground();
-    const { opened, result } = pushing(withBody([Buffer.from('zzzz')]), server);
-    const refusal = await refusalOf(result);
-    expect([refusal.code, refusal.status, refusal.inProtocol]).toEqual(['git.malformed', 400, null]);
-    expect(opened).toEqual([]);
-  });
-
-  test('a pack that is broken, in words of git, after all of it was read', async () => {
-    const { server, good } = ground();
-    const broken = Buffer.from(good);
-    broken[good.length - 1]! ^= 1;
-    const exchange = withBody([broken.subarray(0, 300), broken.subarray(300)]);
-    const refusal = await refusalOf(pushing(exchange, server).result);
-    expect(refusal.code).toBe('git.malformed');
-    expect(wordsOf(refusal)).toContain('the checksum of the pack is wrong');
-    expect(exchange.bytesIn).toBe(broken.length);
-  });
-
-  test('one that is too large: in words of git where it ends in time, else by a status', async () => {
-    const { server, good } = ground();
-    const policy = { ...strict, limits: { ...strict.limits, pushBytes: good.length - 10 } };
-    const near = await refusalOf(
-      pushing(withBody([good.subarray(0, 300), good.subarray(300)]), server, { policy }).result,
-    );
-    expect(near.code).toBe('limit.push-size');
-    expect(wordsOf(near)).toContain('Push in parts');
-    const endless = [good, ...Array.from({ length: 50 }, () => Buffer.alloc(100_000))];
-    const far = await refusalOf(pushing(withBody(endless), server, { policy }).result);
-    expect([far.code, far.status, far.inProtocol]).toEqual(['limit.push-size', 413, null]);
-  });
-
-  test('no room on disk: in words of git, and the room is free again at once', async () => {
-    const { server, good } = ground();
-    const spool = new Spool(directory, () => 200);
-    const refusal = await refusalOf(
-      pushing(withBody([good.subarray(0, 100), good.subarray(100)]), server, { spool }).result,
-    );
-    expect([refusal.code, refusal.rule]).toEqual(['limit.push-size', 'limits.spool_bytes']);
-    expect(wordsOf(refusal)).toContain('no room left');
-    expect(spool.bytes).toBe(0);
-  });
-
-  test('a server that cannot be asked: its refusal, in words of git, and its cause for the operator alone', async () => {
-    const { server, good } = ground();
-    server.refs = async () => {
-      throw new Refusal('credential.missing', 'the credential github is not set', { cause: 'a secret cause' });
-    };
-    const refusal = await refusalOf(pushing(withBody([good]), server).result);
-    expect([refusal.code, refusal.cause]).toEqual(['credential.missing', 'a secret cause']);
-    expect(wordsOf(refusal)).toContain('the credential github is not set');
-    expect(wordsOf(refusal)).not.toContain('secret cause');
-  });
-
-  test('a fault of our own is no finding: it is thrown as it is', async () => {
-    const { server, good } = ground();
-    const fault = new TypeError('x is undefined');
-    server.objects = async () => {
-      throw fault;
-    };
-    await expect(pushing(withBody([good]), server).result).rejects.toBe(fault);
-    const spool = new Spool(join(directory, 'none'), () => 1_000_000);
-    await expect(pushing(withBody([good]), server, { spool }).result).rejects.toMatchObject({ code: 'ENOENT' });
-  });
-});
-
-describe('a client that goes away ends the judgement, wherever it stands', () => {
-  test.each([
-    ['before its commands', 0],
-    ['within them', 50],
-    ['within its pack', 250],
-  ])('%s', async (_, bytes) => {
-    const { server, good } = ground();
-    const exchange = withBody(bytes === 0 ? [] : [good.subarray(0, bytes)], 'goes on');
-    const { flow, spool, result } = pushing(exchange, server);
-    await turns();
-    exchange.onAbandoned?.();
-    await expect(result).rejects.toThrow(ClientGone);
-    expect(server.asked).toEqual([]);
-    await expectRoomBack(flow, spool);
-  });
-
-  test.each(['refs', 'objects'] as const)('while the server is asked for %s, which is told', async (question) => {
-    const { server, good } = ground();
-    const exchange = withBody([good]);
-    let asked: (() => void) | undefined;
-    const reached = new Promise<void>((resolve) => {
-      asked = resolve;
-    });
-    server[question] = () => {
-      asked?.();
-      return new Promise((_, reject) => opened[0]?.addEventListener('abort', () => reject(new Error('given up'))));
-    };
-    const { flow, spool, opened, result } = pushing(exchange, server);
-    const ended = expect(result).rejects.toThrow(ClientGone);
-    await reached;
-    exchange.onAbandoned?.();
-    await ended;
-    expect(opened[0]?.aborted).toBe(true);
-    await expectRoomBack(flow, spool);
-  });
-
-  test('also when the server answers all the same: nothing is handed on for nobody', async () => {
-    const { server, good } = ground();
-    const exchange = withBody([good]);
-    const refs = server.refs.bind(server);
-    server.refs = async (prefixes) => {
-      exchange.onAbandoned?.();
-      return refs(prefixes);
-    };
-    await expect(pushing(exchange, server).result).rejects.toThrow(ClientGone);
   });
 });

@@ -78,6 +78,16 @@ describe('the new commits of a push', () => {
     expect(idsOf(await find(second, []))).toEqual(new Set([second, stray]));
   });
 
+  test('also where the push itself names a ref beside branches and tags that leads to them', async () => {
+    const { history, main, server, find } = ground();
+    const stray = history.commit([main]);
+    server.setRef('refs/pull/7/head', stray);
+    const tip = history.commit([stray]);
+    const found = await find(tip, [tip], 'refs/pull/7/head');
+    expect(idsOf(found)).toEqual(new Set([tip, stray]));
+    expect([...found.tips.keys()]).toEqual(['refs/heads/main']);
+  });
+
   test('also behind a tag of the push, or in its place', async () => {
     const { history, main, server, find } = ground();
     const stray = history.commit([main]);

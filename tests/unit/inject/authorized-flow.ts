@@ -147,7 +147,15 @@ export function authorized(parts: FlowParts): Authorized {
       proof: ['ip'],
       createdAt: '2027-01-01T00:00:00Z',
     },
-    permission: { rule: 'allow[0]', tunnel: false, credential: null, git: null, github: null, repository: null, ...parts.permission },
+    permission: {
+      rule: 'allow[0]',
+      tunnel: false,
+      credential: null,
+      git: null,
+      github: null,
+      repository: null,
+      ...parts.permission,
+    },
   };
 }
 

@@ -1,0 +1,131 @@
+// What a call of GitHub's REST API would do, to which repository, and whether it may, from its method and path. Deny by
+// default: a write that is not in the table is refused, and so is a read that cannot be tied to a repository of the
+// sandbox, unless anybody may read it. // Guards: threats.md T8
+import type { CanonicalRequest, GithubRequest } from '../../flow/flow.ts';
+import type { GithubEffect } from '../../flow/github-effects.ts';
+import { Refusal } from '../../flow/refusal.ts';
+import type { Sandbox } from '../../flow/sandbox.ts';
+import { canonicalRepository, coversRepository } from '../../kit/repository-name.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { notItsRepository } from '../git/git-request.ts';
+import { allowsEffect, demandEffect } from './demand-effect.ts';
+import { hasJudgedBody } from './judge-body.ts';
+import { findRestOperation, type RestOperation } from './rest-operation.ts';
+
+export interface GithubDecision {
+  readonly github: GithubRequest;
+  readonly repository: string | null;
+  readonly mayCarry: boolean;
+}
+
+/** Reads that are of the account itself: without its credential there is nothing to answer. */
+const personal = /^\/(?:user|issues|notifications|installation|app)(?:\/|$)/;
+const graphqlPath = /^\/graphql\/?$/i;
+
+/** `rawPath` without the prefix of an Enterprise host; `methods` all that the request may turn into. */
+export function judgeRest(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  rawPath: string,
+  methods: readonly string[],
+): GithubDecision {
+  if (graphqlPath.test(rawPath)) return graphql(canonical, methods);
+  const decisions = methods.map((method) => judgeMethod(policy, sandbox, canonical, rawPath, method));
+  const [own] = decisions;
+  if (methods.length > 1 && decisions.some(({ github }, i) => hasJudgedBody(methods[i]!, github))) {
+    throw notUnderstood(canonical, 'a call that writes may not ask to be taken for another method');
+  }
+  return { ...own!, mayCarry: decisions.every(({ mayCarry }) => mayCarry) };
+}
+
+function graphql(canonical: CanonicalRequest, methods: readonly string[]): GithubDecision {
+  if (methods.length !== 1 || methods[0] !== 'POST' || canonical.query !== null) {
+    throw new Refusal('github.graphql', 'GraphQL is asked by POST, with nothing in the query of the address', {
+      rule: 'built-in: one spelling of GraphQL',
+      hint: 'Send {"query": …, "variables": …} as the JSON body of a POST.',
+    });
+  }
+  const github: GithubRequest = { effect: 'read', operation: 'graphql', params: new Map(), repositoryId: null };
+  return { github, repository: null, mayCarry: true };
+}
+
+function judgeMethod(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  rawPath: string,
+  method: string,
+): GithubDecision {
+  const found = findRestOperation(method, rawPath);
+  if (found?.kind === 'doubt') throw notUnderstood(canonical, `the path ${found.why}`);
+  if (found === null) return unknownOperation(sandbox, canonical, rawPath, method);
+  const asked = `${method} ${canonical.path}`;
+  const repository = demandRepository(found, sandbox);
+  const github: GithubRequest = {
+    effect: found.effect,
+    operation: found.template,
+    params: found.params,
+    repositoryId: found.repository !== null && 'id' in found.repository ? found.repository.id : null,
+  };
+  if (found.repository === null) return withoutRepository(policy, sandbox, github, method, asked);
+  demandEffect(policy, sandbox, found.effect, asked);
+  return { github, repository, mayCarry: true };
+}
+
+/** Null when it is named by its number: that is looked up later. */
+function demandRepository({ repository }: RestOperation, sandbox: Sandbox): string | null {
+  if (repository === null || 'id' in repository) return null;
+  const name = canonicalRepository(repository.owner, repository.name);
+  if (name !== null && coversRepository(sandbox.repos, name)) return name;
+  throw notItsRepository(name ?? `${repository.owner}/${repository.name}`, sandbox);
+}
+
+/** What anybody could read is read as anybody, where the policy allows no more. */
+function withoutRepository(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  github: GithubRequest,
+  method: string,
+  asked: string,
+): GithubDecision {
+  const { effect } = github;
+  const asAnybody = effect === 'read-public' || (effect === 'read-account' && !personal.test(github.operation));
+  if (isRead(method) && asAnybody && !(effect === 'read-account' && allowsEffect(policy, sandbox, effect))) {
+    return { github, repository: null, mayCarry: false };
+  }
+  demandEffect(policy, sandbox, effect, asked);
+  return { github, repository: null, mayCarry: carriesWithoutRepository(effect) };
+}
+
+function carriesWithoutRepository(effect: GithubEffect): boolean {
+  return effect !== 'read-public';
+}
+
+/** A read in a repository of the sandbox may be newer than the table; nothing else that is unknown passes. */
+function unknownOperation(
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  rawPath: string,
+  method: string,
+): GithubDecision {
+  const [, repos, owner, name] = rawPath.split('/');
+  const repository = repos === 'repos' && owner && name ? canonicalRepository(owner, name) : null;
+  if (isRead(method) && repository !== null && !rawPath.includes('%')) {
+    if (!coversRepository(sandbox.repos, repository)) throw notItsRepository(repository, sandbox);
+    const github: GithubRequest = { effect: 'read', operation: 'unknown', params: new Map(), repositoryId: null };
+    return { github, repository, mayCarry: true };
+  }
+  throw notUnderstood(canonical, 'it is not an operation of GitHub that this gateway knows');
+}
+
+function notUnderstood({ method, path }: CanonicalRequest, why: string): Refusal {
+  return new Refusal('repo.operation-not-judged', `${method} ${path} cannot be judged: ${why}`, {
+    rule: 'built-in: only what can be judged',
+    hint: 'Use the operation as GitHub documents it, under /repos/OWNER/NAME where it is about a repository.',
+  });
+}
+
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
+}

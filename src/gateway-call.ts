@@ -1,0 +1,128 @@
+// A call of the gateway's own that belongs to no request: over the same guarded way out as everything else (addresses,
+// TLS, upstream.resolve), on connections that no sandbox shares. The credential is in it already, put there by inject/.
+import { canonicalTarget } from './accept/canonical-path.ts';
+import type { Forwarded, Injected } from './flow/flow.ts';
+import type { OutgoingRequest } from './flow/outgoing-request.ts';
+import { Refusal } from './flow/refusal.ts';
+import type { Sandbox } from './flow/sandbox.ts';
+import type { Stage } from './flow/stage.ts';
+import { Trail } from './flow/trail.ts';
+import { QuestionExchange } from './question-exchange.ts';
+
+export interface GatewayCall {
+  readonly host: string;
+  readonly method: string;
+  readonly outgoing: OutgoingRequest;
+  readonly body: Buffer | null;
+}
+
+export interface GatewayAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+const timeoutMs = 15_000;
+const maxAnswerBytes = 4 * 1024 * 1024;
+
+/** Not an id that a registration can have: its connections are the gateway's alone. */
+const gatewayItself: Sandbox = {
+  id: '(gateway)',
+  containerIp: null,
+  containerId: null,
+  repos: [],
+  authMode: 'bot',
+  allowedBranches: [],
+  credentials: [],
+  proof: [],
+  createdAt: '',
+};
+
+export async function callUpstream(forward: Stage<Injected, Forwarded>, call: GatewayCall): Promise<GatewayAnswer> {
+  const first = await callOnce(forward, call);
+  if (!(first instanceof Refusal)) return first;
+  // A kept connection may have been closed at the far end: once more, on a new one.
+  const second = await callOnce(forward, call);
+  if (second instanceof Refusal) throw second;
+  return second;
+}
+
+/** An upstream that was gone before it said anything is returned; everything else that is wrong is thrown. */
+async function callOnce(forward: Stage<Injected, Forwarded>, call: GatewayCall): Promise<GatewayAnswer | Refusal> {
+  const pieces: Buffer[] = [];
+  let status = 0;
+  let bytes = 0;
+  const exchange = new QuestionExchange(call.body, (head) => {
+    // Codings are not asked for: what came would not be what was counted.
+    if (head.headers.has('content-encoding'))
+      throw notAnAnswer(call, 'compressed its answer though it was not asked to');
+    status = head.status;
+    return {
+      take: (chunk) => {
+        bytes += chunk.length;
+        if (bytes > maxAnswerBytes) throw notAnAnswer(call, `answered with more than ${maxAnswerBytes} bytes`);
+        pieces.push(chunk);
+      },
+      end: () => {},
+    };
+  });
+  const timer = setTimeout(() => exchange.fail(tooSlow(call)), timeoutMs);
+  try {
+    run(forward, flowFor(call, exchange), exchange).catch((error: Error) => exchange.fail(error));
+    await exchange.outcome;
+    return { status, body: Buffer.concat(pieces) };
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'upstream.closed' && !exchange.answered) return error;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function run(forward: Stage<Injected, Forwarded>, flow: Injected, exchange: QuestionExchange): Promise<void> {
+  await forward.run(flow);
+  if (!exchange.isWhole) throw new Error('a call of the gateway was forwarded and its answer never ended');
+}
+
+function flowFor({ host, method, outgoing }: GatewayCall, exchange: QuestionExchange): Injected {
+  const { target } = outgoing;
+  return {
+    requestId: 'gateway',
+    arrivedAt: Date.now(),
+    caller: { door: '(gateway)', address: null, socketOf: null, proxyAuthorization: null },
+    request: {
+      protocol: 'http/1.1',
+      scheme: 'https',
+      method,
+      target,
+      authority: null,
+      headers: outgoing.headers,
+      connect: null,
+      sni: null,
+      kind: 'http',
+      hiddenName: false,
+      fault: null,
+    },
+    exchange,
+    trail: new Trail(performance.now()),
+    canonical: { scheme: 'https', host, port: 443, method, kind: 'http', ...canonicalTarget(target) },
+    sandbox: gatewayItself,
+    permission: {
+      rule: 'built-in: the gateway itself',
+      tunnel: false,
+      credential: null,
+      git: null,
+      github: null,
+      repository: null,
+    },
+    outgoing,
+    injected: null,
+  };
+}
+
+function notAnAnswer({ host }: GatewayCall, what: string): Refusal {
+  return new Refusal('upstream.protocol', `${host} ${what}`);
+}
+
+function tooSlow({ host }: GatewayCall): Refusal {
+  return new Refusal('upstream.timeout', `${host} took too long to answer the gateway`);
+}

@@ -1,0 +1,110 @@
+// A push on its way through the judge of pushes, with a server in memory: what it ends in, what goes on of it, and what it
+// leaves behind on the disk.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect } from 'vitest';
+import type { GitServer } from '../../../src/authorize/git/git-server.ts';
+import { judgePush } from '../../../src/authorize/git/judge-push.ts';
+import type { Authorized, Identified } from '../../../src/flow/flow.ts';
+import { HeaderList } from '../../../src/flow/header-list.ts';
+import { Refusal } from '../../../src/flow/refusal.ts';
+import type { PushCommand } from '../../../src/git-wire/push-command.ts';
+import { Spool } from '../../../src/kit/spool.ts';
+import type { CompiledPolicy } from '../../../src/policy/compiled.ts';
+import { pushTo } from '../../support/asked-git-server.ts';
+import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../../support/hand-made-flow.ts';
+import { handMadePolicy } from '../../support/hand-made-policy.ts';
+import { RecordingWriter, type ScriptedExchange } from '../flow/scripted-exchange.ts';
+import { command, commandLines, History, MemoryServer, workflow } from './git-push-ground.ts';
+
+export const spoolDirectory = mkdtempSync(join(tmpdir(), 'judge-push-'));
+afterAll(() => rmSync(spoolDirectory, { recursive: true, force: true }));
+
+const flows: Identified[] = [];
+afterEach(async () => {
+  for (const { trail } of flows.splice(0)) trail.end();
+  await turns();
+});
+
+export const strict = handMadePolicy({ protectedPaths: ['.github/workflows/**'] });
+export const { permission } = pushTo('acme/widgets');
+
+/** A server with `main` and a branch of the sandbox on the same commit, and a push that may pass. */
+export function ground() {
+  const history = new History();
+  const base = history.commit([], { a: '1', [workflow]: 'old' });
+  const main = history.commit([base], { a: '1', [workflow]: 'old' });
+  const server = new MemoryServer(history, { 'refs/heads/main': main, 'refs/heads/sandbox/work': main });
+  server.name(main, 'main');
+  const next = history.commit([main], { a: '2', [workflow]: 'old' });
+  const bodyOf = (commands: readonly PushCommand[]): Buffer => {
+    const tips = commands.map(({ newId }) => newId);
+    return Buffer.concat([commandLines(commands), history.pack(tips, server)]);
+  };
+  const good = bodyOf([command('refs/heads/sandbox/work', next, main)]);
+  return { history, base, main, next, server, bodyOf, good };
+}
+
+export interface PushingOptions {
+  readonly policy?: CompiledPolicy;
+  readonly fields?: readonly [string, string][];
+  readonly spool?: Spool;
+  readonly sandbox?: Parameters<typeof sandboxWith>[0];
+}
+
+export function pushing(exchange: ScriptedExchange, server: GitServer, options: PushingOptions = {}) {
+  const spool = options.spool ?? new Spool(spoolDirectory, () => 10_000_000);
+  const accepted = acceptedFlow(
+    callerFrom(),
+    canonicalOf('POST', 'https://git.example.com/acme/widgets/git-receive-pack'),
+    {
+      headers: HeaderList.from([
+        ['Content-Type', 'application/x-git-receive-pack-request'],
+        ['Authorization', 'Basic of-the-sandbox'],
+        ...(options.fields ?? []),
+      ]),
+    },
+  );
+  const flow: Identified = { ...accepted, exchange, sandbox: sandboxWith(options.sandbox) };
+  flows.push(flow);
+  const opened: AbortSignal[] = [];
+  const openGitServer = (_flow: Identified, _permission: unknown, signal: AbortSignal): GitServer => {
+    opened.push(signal);
+    return server;
+  };
+  const result = judgePush(flow, permission, options.policy ?? strict, { spool, openGitServer });
+  return { flow, spool, opened, result };
+}
+
+/** The refusal that it ends in; any other end is a failure of the test. */
+export async function refusedWith(result: Promise<unknown>): Promise<Refusal> {
+  const error = await result.then(
+    () => new Error('it passed'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Refusal) return error;
+  throw error;
+}
+
+/** What git would read. */
+export const wordsOf = (refusal: Refusal): string => Buffer.from(refusal.inProtocol?.body ?? []).toString('latin1');
+
+export const turns = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 10));
+
+/** What the upstream would get. */
+export async function sentBy(flow: Authorized): Promise<RecordingWriter> {
+  const to = new RecordingWriter();
+  flow.exchange.sendBody(to);
+  for (let n = 0; n < 200 && to.ended === undefined && to.failure === null; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  return to;
+}
+
+/** What a push held on the disk is given back when its flow is over. */
+export async function expectRoomBack(flow: Identified, spool: Spool): Promise<void> {
+  flow.trail.end();
+  await turns();
+  expect(spool.bytes).toBe(0);
+}
