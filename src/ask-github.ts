@@ -1,5 +1,5 @@
-// Questions to GitHub's own API that a decision needs: where a pull request comes from, which repository a number or a
-// node belongs to. Asked with the credential of the request that is judged, over the same way out, and remembered for a
+// Questions to GitHub's own API that a decision needs: where a pull request comes from, which repository a number
+// belongs to, and what the GraphQL judge asks about nodes. Asked with the credential of the request that is judged, over the same way out, and remembered for a
 // while. What GitHub says is believed only in the form that is expected.
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -17,21 +17,6 @@ const pullAnswer = z.object({
   base: z.object({ ref: z.string() }),
 });
 const repositoryAnswer = z.object({ full_name: z.string() });
-const nodeAnswer = z.object({
-  data: z.object({
-    node: z
-      .object({
-        nameWithOwner: z.string().optional(),
-        repository: z.object({ nameWithOwner: z.string() }).nullish(),
-      })
-      .nullable(),
-  }),
-});
-
-/** `RepositoryNode` is what every thing in a repository implements. */
-const nodeQuery =
-  'query($id:ID!){node(id:$id){...on Repository{nameWithOwner}...on RepositoryNode{repository{nameWithOwner}}}}';
-
 interface Asking {
   readonly flow: Identified;
   readonly permission: Permission;
@@ -68,17 +53,7 @@ export function createGithubQuestions(ports: AskPorts): GithubQuestions {
       });
     },
 
-    repositoryOfNode(flow, permission, id, signal) {
-      const asking = { flow, permission, signal };
-      return remember(asking, `node ${id}`, async () => {
-        const body = { query: nodeQuery, variables: { id } };
-        const read = nodeAnswer.safeParse(await askJson(ports, asking, 'POST', '/graphql', body));
-        // GitHub answers with errors and no node for an id that it does not know.
-        const node = read.success ? read.data.data.node : null;
-        const name = node?.nameWithOwner ?? node?.repository?.nameWithOwner;
-        return name === undefined ? null : nameOf(name);
-      });
-    },
+    graphql: (flow, permission, body, signal) => askJson(ports, { flow, permission, signal }, 'POST', '/graphql', body),
   };
 }
 
@@ -98,7 +73,7 @@ async function askJson(
   { flow, permission, signal }: Asking,
   method: 'GET' | 'POST',
   path: string,
-  body: object | null,
+  body: Buffer | null,
 ): Promise<unknown> {
   const question: Question = {
     operation: null,
@@ -108,7 +83,7 @@ async function askJson(
       ['Accept', 'application/vnd.github+json'],
       ...(body === null ? [] : ([['Content-Type', 'application/json']] as const)),
     ],
-    body: body === null ? null : Buffer.from(JSON.stringify(body)),
+    body,
     answerType: /^application\/(?:vnd\.github[\w.+-]*\+)?json(?:;.*)?$/,
     maxAnswerBytes,
   };

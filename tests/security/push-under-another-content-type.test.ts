@@ -43,6 +43,8 @@ describe('a push says exactly what it is', () => {
     ['gzip in two fields', ['Content-Encoding: gzip', 'Content-Encoding: gzip'], (bytes) => gzipSync(gzipSync(bytes))],
     ['gzip and nothing', ['Content-Encoding: gzip, identity'], gzipSync],
     ['nothing and then gzip', ['Content-Encoding: identity', 'Content-Encoding: gzip'], gzipSync],
+    ['gzip and then nothing', ['Content-Encoding: gzip', 'Content-Encoding: identity'], gzipSync],
+    ['nothing twice', ['Content-Encoding: identity', 'Content-Encoding: identity'], (bytes) => bytes],
     ['compress', ['Content-Encoding: compress'], (bytes) => bytes],
     ['a word that nobody knows', ['Content-Encoding: x-sly'], (bytes) => bytes],
     ['an empty word', ['Content-Encoding: '], (bytes) => bytes],

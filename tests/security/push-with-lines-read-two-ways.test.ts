@@ -33,9 +33,10 @@ const another = (ref = 'refs/heads/other', more = ''): string => `${zeroId} ${ne
 const toMain = (): string => `${repository.main} ${next} refs/heads/main`;
 
 describe('lines that are not lines', () => {
-  test.each(['0001', '0002', '0003'])('the special length %s where only a flush can be', async (length) =>
-    expectRefusedLines(fine(), raw(length)),
-  );
+  test.each(['0001', '0002', '0003'])('the special length %s in the place of a flush', async (length) => {
+    const body = Buffer.concat([encodePkt(fine()), raw(length), pack]);
+    await expectStopped(ground, repository, 'git.malformed', () => sendPush(ground, repository, body));
+  });
 
   test.each(['0x1a', ' 1a2', '-01a', '+01a', '00g0', '001\n'])('the length %j', async (length) =>
     expectRefusedLines(fine(), raw(`${length}${toMain()}`)),

@@ -78,7 +78,7 @@ export const noGitPorts: GitPorts & GithubPorts = {
   questions: {
     pull: () => Promise.reject(new Error('no pull request is asked for here')),
     repositoryById: () => Promise.reject(new Error('no repository is looked up here')),
-    repositoryOfNode: () => Promise.reject(new Error('no node is looked up here')),
+    graphql: () => Promise.reject(new Error('no node is looked up here')),
   },
 };
 

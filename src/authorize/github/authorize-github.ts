@@ -9,6 +9,7 @@ import { coversRepository } from '../../kit/repository-name.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { withBodyOf } from '../git/git-head.ts';
 import { notItsRepository } from '../git/git-request.ts';
+import { authorizeGraphql } from './authorize-graphql.ts';
 import type { GithubPorts } from './github-ports.ts';
 import { hasJudgedBody, judgeGithubBody } from './judge-body.ts';
 
@@ -22,6 +23,7 @@ export function authorizeGithub(
   ports: GithubPorts,
 ): Promise<Authorized> | Authorized {
   const github = permission.github!;
+  if (github.operation === 'graphql') return authorizeGraphql(flow, permission, policy, ports);
   learn(flow, { asked: `${github.effect} ${permission.repository ?? ''}`.trim() });
   const isJudged = hasJudgedBody(flow.canonical.method, github);
   if (github.repositoryId === null && !isJudged) return learn(flow, { permission });

@@ -9,8 +9,8 @@ export interface GithubQuestions {
   pull(flow: Identified, permission: Permission, number: string, signal: AbortSignal): Promise<PullBranches>;
   /** Canonical `owner/name` of the repository with this number; null: there is none that the credential can see. */
   repositoryById(flow: Identified, permission: Permission, id: string, signal: AbortSignal): Promise<string | null>;
-  /** Canonical `owner/name` of the repository that a node belongs to; null: none, or none that can be told. */
-  repositoryOfNode(flow: Identified, permission: Permission, id: string, signal: AbortSignal): Promise<string | null>;
+  /** Sends one GraphQL body of our own; the JSON of the answer. */
+  graphql(flow: Identified, permission: Permission, body: Buffer, signal: AbortSignal): Promise<unknown>;
 }
 
 export interface GithubPorts {

@@ -52,7 +52,7 @@ export async function judgeGithubBody(
   } catch (error) {
     findings = [findingOf(error, policy)];
   }
-  if (findings.length > 0) throw asRefusal(findings);
+  if (findings.length > 0) throw findingsRefusal(findings);
 }
 
 /** An approval is a review with one word in it. Anything but the words GitHub knows could be that word in disguise. */
@@ -79,7 +79,8 @@ function notJudged(method: string, path: string): Refusal {
   });
 }
 
-function asRefusal(findings: readonly PushFinding[]): Refusal {
+/** One refusal for all that is wrong with a call. */
+export function findingsRefusal(findings: readonly PushFinding[]): Refusal {
   const first = findings[0]!;
   const more = findings.slice(1).map(({ message }) => message);
   return new Refusal(first.code, [first.message, ...more].join('; '), {

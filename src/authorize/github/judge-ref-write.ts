@@ -3,7 +3,6 @@
 import type { Sandbox } from '../../flow/sandbox.ts';
 import { PackEntries } from '../../git-wire/pack-entries.ts';
 import { PackObjects } from '../../git-wire/pack-objects.ts';
-import type { PushCommand } from '../../git-wire/push-command.ts';
 import { isObjectId, isRefName, zeroId } from '../../git-wire/ref-name.ts';
 import type { Glob } from '../../kit/glob.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
@@ -52,16 +51,24 @@ export function findRefWriteJudge(method: string, operation: string): Judge | nu
   return judges.get(`${method} ${operation}`) ?? null;
 }
 
-/** The rules for moving refs to commits that are on the server. */
+/** The rules for moving a ref to a commit that is on the server; `newId` zero: deleting it. */
 export async function judgeRefMoves(
-  write: Pick<RefWrite, 'policy' | 'sandbox' | 'server'>,
-  commands: readonly PushCommand[],
+  { policy, sandbox, server }: Pick<RefWrite, 'policy' | 'sandbox' | 'server'>,
+  ref: string,
+  newId: string,
+  { isNew, force }: { readonly isNew: boolean; readonly force: boolean },
 ): Promise<PushFinding[]> {
-  const findings = judgeCommands(write.policy, write.sandbox, commands);
+  // By force the server compares nothing: what was judged may be gone when it acts.
+  if (force && !policy.allowForcePush) return [forced(ref)];
+  if (newId === zeroId) return judgeCommands(policy, sandbox, [{ oldId: someId, newId, ref }]);
+  const oldId = isNew ? zeroId : await valueOfRef(server, ref);
+  if (oldId === null) return [unreadable(`${ref} is not on the server`)];
+  const commands = [{ oldId, newId, ref }];
+  const findings = judgeCommands(policy, sandbox, commands);
   if (findings.length > 0) return findings;
   const empty = new PackObjects(new PackEntries(0), () => Promise.reject(new Error('an empty pack has no content')));
   await empty.resolve();
-  return judgeContent(write.policy, commands, empty, write.server);
+  return judgeContent(policy, commands, empty, server);
 }
 
 /** A commit of GitHub's own making on top of a branch: nothing is rewritten, so the branch and the path decide. */
@@ -97,7 +104,7 @@ function judgeFile(write: RefWrite): PushFinding[] {
 async function judgeNewRef(write: RefWrite): Promise<PushFinding[]> {
   const { ref, sha } = write.body;
   if (!isRef(ref) || !isId(sha)) return [unreadable('give "ref" as refs/heads/NAME and "sha" as the id of a commit')];
-  return judgeRefMoves(write, [{ oldId: zeroId, newId: sha, ref }]);
+  return judgeRefMoves(write, ref, sha, { isNew: true, force: false });
 }
 
 async function judgeMovedRef(write: RefWrite): Promise<PushFinding[]> {
@@ -106,17 +113,13 @@ async function judgeMovedRef(write: RefWrite): Promise<PushFinding[]> {
   if (!isRef(ref) || !isId(sha) || typeof force !== 'boolean') {
     return [unreadable('give "sha" as the id of a commit, and "force" as true or false')];
   }
-  // By force the server compares nothing: what was judged may be gone when it acts.
-  if (force && !write.policy.allowForcePush) return [forced(ref)];
-  const oldId = await valueOfRef(write.server, ref);
-  if (oldId === null) return [unreadable(`${ref} is not on the server`)];
-  return judgeRefMoves(write, [{ oldId, newId: sha, ref }]);
+  return judgeRefMoves(write, ref, sha, { isNew: false, force });
 }
 
-function judgeDeletedRef(write: RefWrite): PushFinding[] {
+async function judgeDeletedRef(write: RefWrite): Promise<PushFinding[]> {
   const ref = `refs/${write.params.get('ref') ?? ''}`;
   if (!isRef(ref)) return [unreadable('name one ref')];
-  return judgeCommands(write.policy, write.sandbox, [{ oldId: someId, newId: zeroId, ref }]);
+  return judgeRefMoves(write, ref, zeroId, { isNew: false, force: false });
 }
 
 /** What a merge brings along is not looked at commit by commit: so only from where others have let it in. */

@@ -2,7 +2,7 @@
 // A line it does not understand, an operation named twice or without an effect stops the start: never half a table.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type GithubEffect, githubEffects } from './effects.ts';
+import { type GithubEffect, githubEffects } from '../../flow/github-effects.ts';
 
 export interface RestLine {
   readonly method: string;

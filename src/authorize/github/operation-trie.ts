@@ -18,10 +18,19 @@ export interface PlacedOperation {
   readonly repositoryAt: readonly number[];
 }
 
-export interface OperationTrie {
-  /** `folded`: the segments are in lower case, and so are the literals they are compared with. */
-  find(method: string, segments: readonly string[], folded: boolean): PlacedOperation | null;
+/** Ways to read a path that are wider than GitHub's own. */
+export interface Reading {
+  /** The segments are in lower case, and so are the literals they are compared with. */
+  readonly folded: boolean;
+  /** A number may be any word. */
+  readonly anyNumber: boolean;
 }
+
+export interface OperationTrie {
+  find(method: string, segments: readonly string[], how?: Reading): PlacedOperation | null;
+}
+
+const asGithub: Reading = { folded: false, anyNumber: false };
 
 interface TrieNode {
   readonly literals: Map<string, TrieNode>;
@@ -42,7 +51,7 @@ export function plantOperations(table: RestTable): OperationTrie {
     }
   }
   return {
-    find: (method, segments, folded) => walk(root, method, segments, 0, folded),
+    find: (method, segments, how = asGithub) => walk(root, method, segments, 0, how),
   };
 }
 
@@ -108,25 +117,25 @@ function walk(
   method: string,
   segments: readonly string[],
   at: number,
-  folded: boolean,
+  how: Reading,
 ): PlacedOperation | null {
   if (at === segments.length) {
     const operation = node.operations.get(method);
-    return operation !== undefined && numbersAreNumbers(operation, segments) ? operation : null;
+    return operation !== undefined && (how.anyNumber || numbersAreNumbers(operation, segments)) ? operation : null;
   }
-  const literal = (folded ? node.folded : node.literals).get(segments[at]!);
+  const literal = (how.folded ? node.folded : node.literals).get(segments[at]!);
   if (literal !== undefined) {
-    const found = walk(literal, method, segments, at + 1, folded);
+    const found = walk(literal, method, segments, at + 1, how);
     if (found !== null) return found;
   }
   if (node.parameter !== null) {
-    const found = walk(node.parameter, method, segments, at + 1, folded);
+    const found = walk(node.parameter, method, segments, at + 1, how);
     if (found !== null) return found;
   }
   if (node.span === null) return null;
   // A template has one span at most, so this never nests. What is left for the literals behind it comes first.
   for (let end = at + 1; end <= segments.length; end++) {
-    const found = walk(node.span, method, segments, end, folded);
+    const found = walk(node.span, method, segments, end, how);
     if (found !== null) return found;
   }
   return null;

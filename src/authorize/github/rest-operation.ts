@@ -1,7 +1,7 @@
 // Which operation of GitHub's REST API a method and path are, and so what it would do and to which repository.
 // Reads a path in every way a server might (case, hidden slashes, matrix parameters) and never picks the harmless one:
 // where two readings are two operations, the answer is a doubt, which is to be refused. // Guards: threats.md T6, T8
-import type { GithubEffect } from './effects.ts';
+import type { GithubEffect } from '../../flow/github-effects.ts';
 import { loadRestTable } from './operation-table.ts';
 import { type OperationTrie, type PlacedOperation, plantOperations } from './operation-trie.ts';
 
@@ -32,6 +32,13 @@ export interface RestDoubt {
 
 const hasCapitals = /[A-Z]/;
 
+// Each is a bit of the number that a reading has in otherReading.
+const readingWays = [
+  'when upper and lower case are taken as one',
+  'when a hidden slash (%2F) is taken for a boundary',
+  'when what follows a semicolon is dropped',
+] as const;
+
 let shipped: OperationTrie | null = null;
 
 /**
@@ -48,10 +55,10 @@ export function findIn(trie: OperationTrie, method: string, rawPath: string): Re
   const judged = method === 'HEAD' ? 'GET' : method;
   const segments = segmentsOf(rawPath);
   if (segments === null) return null;
-  const found = trie.find(judged, segments, false);
+  const found = trie.find(judged, segments);
   const other = otherReading(trie, judged, rawPath, segments, found);
   if (other !== null) return other;
-  return found === null ? null : describe(found, segments);
+  return found === null ? oddNumber(trie, judged, segments) : describe(found, segments);
 }
 
 /** Decoded segments; null when a part of the path is empty, a dot segment or not UTF-8, which nobody is to guess about. */
@@ -103,15 +110,21 @@ function otherReading(
     let read = segments;
     if (reading & 2) read = read.flatMap((segment) => segment.split('/'));
     if (reading & 4) read = read.map((segment) => segment.replace(/;.*$/s, ''));
-    const other = trie.find(
-      method,
-      reading & 1 ? read.map((segment) => segment.toLowerCase()) : read,
-      (reading & 1) === 1,
-    );
-    if (other !== null && other.line !== found?.line) return doubt(other, reading);
+    if (reading & 1) read = read.map((segment) => segment.toLowerCase());
+    const other = trie.find(method, read, { folded: (reading & 1) === 1, anyNumber: false });
+    if (other !== null && other.line !== found?.line) return doubt(other, waysOf(reading));
   }
-  if (found !== null && slashes && namesHiddenSlash(found, segments)) return doubt(found, 2);
-  return null;
+  if (found === null) return null;
+  if (slashes && namesHiddenSlash(found, segments)) return doubt(found, waysOf(2));
+  // The same operation, but on another branch or file than the rules for branches and files would be asked about.
+  return parameters && found.line.effect === 'push' ? doubt(found, waysOf(4)) : null;
+}
+
+/** A word where a number belongs: some server could read `5x` as 5. Only asked when the path is no operation otherwise. */
+function oddNumber(trie: OperationTrie, method: string, segments: readonly string[]): RestDoubt | null {
+  const lower = segments.flatMap((segment) => segment.toLowerCase().split('/'));
+  const other = trie.find(method, lower, { folded: true, anyNumber: true });
+  return other === null ? null : doubt(other, ['when a word is taken for a number']);
 }
 
 /** A slash inside the name of a repository: another server would read another repository. */
@@ -119,12 +132,11 @@ function namesHiddenSlash(found: PlacedOperation, segments: readonly string[]): 
   return found.repositoryAt.some((at) => segments[at]!.includes('/'));
 }
 
-function doubt({ line: { method, template, effect } }: PlacedOperation, reading: number): RestDoubt {
-  const ways = [
-    reading & 1 ? 'when upper and lower case are taken as one' : '',
-    reading & 2 ? 'when a hidden slash (%2F) is taken for a boundary' : '',
-    reading & 4 ? 'when what follows a semicolon is dropped' : '',
-  ].filter((way) => way !== '');
+function waysOf(reading: number): string[] {
+  return readingWays.filter((_, bit) => reading & (1 << bit));
+}
+
+function doubt({ line: { method, template, effect } }: PlacedOperation, ways: readonly string[]): RestDoubt {
   return { kind: 'doubt', method, template, effect, why: `reads as ${method} ${template} ${ways.join(' and ')}` };
 }
 

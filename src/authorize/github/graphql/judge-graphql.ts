@@ -104,7 +104,8 @@ function judgeOperation(
   const isMutation = operation.operation === 'mutation';
   const values = new VariableValues(operation, variables);
   const walk = new SelectionWalk(loadGraphqlTypes(), fragments, effects);
-  return walk.rootFields(operation.selectionSet, isMutation ? 'Mutation' : 'Query').map((field: FieldNode) => {
+  const root = isMutation ? 'Mutation' : 'Query';
+  return walk.rootFields(operation.selectionSet, root).map((field: FieldNode) => {
     const given = values.argumentsOf(field);
     const ask = isMutation
       ? judgeMutationRoot(field, given, mutationEffect, loadGraphqlInputs())
@@ -113,9 +114,15 @@ function judgeOperation(
       throw effectNotAllowed(ask.effect, isMutation ? `the mutation ${ask.name}` : `the query ${ask.name}`);
     }
     if (isMutation && ask.effect !== null && ask.ids.length + ask.repositories.length === 0) refuseUntied(ask);
-    if (ask.place !== null) walk.selects(field, ask.place);
+    if (ask.start !== null) walk.selects(field, { ...ask.start, type: typeOfRoot(root, ask.name) });
     return ask;
   });
+}
+
+function typeOfRoot(root: 'Query' | 'Mutation', field: string): string {
+  const edge = loadGraphqlTypes().get(root)?.edges.get(field);
+  if (edge === undefined) throw notJudged(`what ${field} answers is not known to this gateway`);
+  return edge.type;
 }
 
 function refuseUntied({ name, effect }: RootAsk): void {

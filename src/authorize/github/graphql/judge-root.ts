@@ -20,49 +20,45 @@ export interface RootAsk {
   readonly repositories: readonly string[];
   /** Nodes that must be tied. */
   readonly ids: readonly string[];
-  /** Where its selection begins; null: it has none that needs to be walked. */
-  readonly place: Place | null;
+  /** How its selection begins; null: it has none that needs to be walked. */
+  readonly start: Pick<Place, 'view' | 'bound'> | null;
   /** The input of a mutation. */
   readonly input: ArgumentValues | null;
 }
 
-const nothing = { effect: null, repositories: [], ids: [], place: null, input: null } as const;
+const nothing = { effect: null, repositories: [], ids: [], start: null, input: null } as const;
 
-/** Fields without a repository that lead to what is public or says who the credential is. */
-const freeRoots: ReadonlyMap<string, readonly [type: string, effect: GithubEffect | null]> = new Map([
-  ['viewer', ['User', 'identity']],
-  ['user', ['User', 'read-public']],
-  ['organization', ['Organization', 'read-public']],
-  ['license', ['License', 'read-public']],
-  ['licenses', ['License', 'read-public']],
-  ['codeOfConduct', ['CodeOfConduct', 'read-public']],
-  ['codesOfConduct', ['CodeOfConduct', 'read-public']],
-  ['meta', ['GitHubMetadata', null]],
-  ['rateLimit', ['RateLimit', null]],
+/** Fields without a repository: what is public, or says who the credential is. */
+const freeRoots: ReadonlyMap<string, GithubEffect | null> = new Map<string, GithubEffect | null>([
+  ['viewer', 'identity'],
+  ['user', 'read-public'],
+  ['organization', 'read-public'],
+  ['license', 'read-public'],
+  ['licenses', 'read-public'],
+  ['codeOfConduct', 'read-public'],
+  ['codesOfConduct', 'read-public'],
+  ['meta', null],
+  ['rateLimit', null],
 ]);
 
 export function judgeQueryRoot(field: FieldNode, values: ArgumentValues): RootAsk {
   const name = field.name.value;
   const ask = { ...nothing, name };
   const free = freeRoots.get(name);
-  if (free !== undefined) return { ...ask, effect: free[1], place: { type: free[0], view: 'full', bound: false } };
+  if (free !== undefined) return { ...ask, effect: free, start: { view: 'full', bound: false } };
   switch (name) {
     // The schema itself is public.
     case '__typename':
     case '__schema':
     case '__type':
       return ask;
-    case 'repository': {
-      const place: Place = { type: 'Repository', view: 'full', bound: true };
-      return { ...ask, effect: 'read', repositories: [repositoryIn(values)], place };
-    }
+    case 'repository':
+      return { ...ask, effect: 'read', repositories: [repositoryIn(values)], start: { view: 'full', bound: true } };
     case 'node':
     case 'nodes':
       return nodesIn(name, values);
-    case 'search': {
-      const place: Place = { type: 'SearchResultItemConnection', view: 'full', bound: false };
-      return { ...ask, effect: 'read', repositories: [searchedIn(values)], place };
-    }
+    case 'search':
+      return { ...ask, effect: 'read', repositories: [searchedIn(values)], start: { view: 'full', bound: false } };
     default:
       throw notJudged(
         `the query field ${name} is not one that a sandbox may ask for`,
@@ -94,7 +90,7 @@ export function judgeMutationRoot(
     effect: approves(name, checked) ? 'approve' : effect,
     repositories: namedIn(name, checked),
     ids,
-    place: { type: `${name[0]!.toUpperCase()}${name.slice(1)}Payload`, view: 'full', bound: false },
+    start: { view: 'full', bound: false },
     input: checked,
   };
 }
@@ -135,10 +131,9 @@ function searchedIn({ query, type }: ArgumentValues): string {
 function nodesIn(name: string, values: ArgumentValues): RootAsk {
   const given = name === 'node' ? [values.id] : Array.isArray(values.ids) ? values.ids : [values.ids];
   const ids = given.map((id) => requireNodeId(id, `${name} with id`));
-  const place: Place = { type: 'Node', view: 'full', bound: true };
   // Accounts are in no repository, and show no more than who they are.
   if (ids.length > 0 && ids.every((id) => readNodeId(id)!.isAccount)) {
-    return { ...nothing, name, effect: 'read-public', place: { ...place, view: 'ref', bound: false } };
+    return { ...nothing, name, effect: 'read-public', start: { view: 'ref', bound: false } };
   }
-  return { ...nothing, name, effect: 'read', ids, place };
+  return { ...nothing, name, effect: 'read', ids, start: { view: 'full', bound: true } };
 }

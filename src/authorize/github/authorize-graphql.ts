@@ -1,0 +1,151 @@
+// GraphQL on the path: reads the body whole, has it judged, and sends on what was judged. What the judge needs to know of
+// nodes is asked of GitHub and remembered for a while, for each sandbox and credential by itself. Writes to refs obey the
+// rules of a push.
+import { LRUCache } from 'lru-cache';
+import type { Authorized, Identified, Permission } from '../../flow/flow.ts';
+import { learn } from '../../flow/learn.ts';
+import { Refusal } from '../../flow/refusal.ts';
+import { ReplacedBody } from '../../flow/replaced-body.ts';
+import { readWholeBody } from '../../flow/whole-body.ts';
+import { zeroId } from '../../git-wire/ref-name.ts';
+import { coversRepository } from '../../kit/repository-name.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { withBodyOf } from '../git/git-head.ts';
+import { findingOf } from '../git/push-failure.ts';
+import type { PushFinding } from '../git/push-finding.ts';
+import { gitSideOf } from './git-side.ts';
+import type { GithubPorts } from './github-ports.ts';
+import { type GraphqlVerdict, judgeGraphql } from './graphql/judge-graphql.ts';
+import { type NodeResolver, RememberedNodes } from './graphql/node-facts.ts';
+import type { GraphqlRefWrite } from './graphql/ref-write.ts';
+import { renderGraphqlRefusal } from './graphql/refuse-graphql.ts';
+import { findingsRefusal } from './judge-body.ts';
+import { judgeFileWrite, judgeRefMoves, judgeTakeover } from './judge-ref-write.ts';
+import { loadGraphqlTable } from './operation-table.ts';
+
+const maxBodyBytes = 1024 * 1024;
+
+export async function authorizeGraphql(
+  flow: Identified,
+  permission: Permission,
+  policy: CompiledPolicy,
+  ports: GithubPorts,
+): Promise<Authorized> {
+  const gone = new AbortController();
+  const exchange = flow.exchange.asPayload();
+  learn(flow, { exchange });
+  const body = await readWholeBody(exchange, maxBodyBytes);
+  exchange.onAbandoned = () => gone.abort();
+  if (body === null) throw inGraphql(tooLarge(), flow);
+  const verdict = await askJudge(flow, permission, policy, body, ports, gone.signal);
+  if (!verdict.allowed) throw inGraphql(verdict.refusal, flow);
+  const { body: sent, repositories, asked } = verdict;
+  learn(flow, { asked: [...asked, ...repositories].join(' ') });
+  return learn(flow, {
+    permission: { ...permission, repository: repositories[0] ?? null },
+    request: withBodyOf(flow.request, sent.length),
+    exchange: new ReplacedBody(exchange, { kind: 'length', bytes: sent.length }, () => once(sent)),
+  });
+}
+
+/** The same for `sallyport check`. */
+export function askJudge(
+  flow: Identified,
+  permission: Permission,
+  policy: CompiledPolicy,
+  body: Buffer,
+  ports: GithubPorts,
+  signal: AbortSignal,
+): Promise<GraphqlVerdict> {
+  const { canonical, request, sandbox } = flow;
+  return judgeGraphql({
+    method: canonical.method,
+    query: canonical.query,
+    contentType: request.headers.get('content-type') ?? null,
+    body,
+    effects: policy.githubEffects[sandbox.authMode],
+    covers: (repository) => coversRepository(sandbox.repos, repository),
+    mutationEffect: (name) => loadGraphqlTable().mutations.get(name) ?? null,
+    nodes: nodesFor(flow, permission, ports, signal),
+    refs: { judge: (write) => judgeWrite(flow, policy, ports, write, signal) },
+  });
+}
+
+/** What was learned about nodes, by who learned it. */
+const memories = new LRUCache<string, { nodes: RememberedNodes; ask: { now: (body: Buffer) => Promise<unknown> } }>({
+  max: 1_000,
+});
+
+function nodesFor(flow: Identified, permission: Permission, ports: GithubPorts, signal: AbortSignal): NodeResolver {
+  const { sandbox, canonical } = flow;
+  const key = `${sandbox.id} ${canonical.host} ${permission.credential ?? ''}`;
+  let memory = memories.get(key);
+  if (memory === undefined) {
+    const ask = { now: (_body: Buffer): Promise<unknown> => Promise.reject(new Error('nothing was asked yet')) };
+    memory = { ask, nodes: new RememberedNodes((body) => ask.now(body)) };
+    memories.set(key, memory);
+  }
+  // Asked on behalf of the request that needs it now: with a repository, because an app's token is for repositories.
+  const own = sandbox.repos.find((repository) => !repository.endsWith('/*')) ?? null;
+  const asking = { ...permission, repository: permission.repository ?? own };
+  memory.ask.now = (body) => ports.questions.graphql(flow, asking, body, signal);
+  return memory.nodes;
+}
+
+async function judgeWrite(
+  flow: Identified,
+  policy: CompiledPolicy,
+  ports: GithubPorts,
+  write: GraphqlRefWrite,
+  signal: AbortSignal,
+): Promise<void> {
+  let findings: PushFinding[];
+  try {
+    findings = await findingsOf(flow, policy, ports, write, signal);
+  } catch (error) {
+    findings = [findingOf(error, policy)];
+  }
+  if (findings.length > 0) throw findingsRefusal(findings);
+}
+
+function findingsOf(
+  flow: Identified,
+  policy: CompiledPolicy,
+  ports: GithubPorts,
+  write: GraphqlRefWrite,
+  signal: AbortSignal,
+): Promise<PushFinding[]> | PushFinding[] {
+  const { sandbox } = flow;
+  if (write.kind === 'files') return judgeFileWrite({ policy, sandbox }, write.branch, write.paths);
+  if (write.kind === 'takeover') return judgeTakeover({ policy, sandbox }, write.to, write.from);
+  return judgeMove(flow, policy, ports, write, signal);
+}
+
+async function judgeMove(
+  flow: Identified,
+  policy: CompiledPolicy,
+  ports: GithubPorts,
+  { repository, ref, newOid, isNew, force }: Extract<GraphqlRefWrite, { kind: 'move' }>,
+  signal: AbortSignal,
+): Promise<PushFinding[]> {
+  const { gitFlow, gitPermission } = gitSideOf(policy, flow, repository);
+  const server = ports.openGitServer(gitFlow, gitPermission, signal);
+  const newId = newOid ?? zeroId;
+  return judgeRefMoves({ policy, sandbox: flow.sandbox, server }, ref, newId, { isNew, force });
+}
+
+function inGraphql(refusal: Refusal, { requestId }: Identified): Refusal {
+  const { code, message, rule, hint, cause } = refusal;
+  return new Refusal(code, message, { rule, hint, cause, inProtocol: renderGraphqlRefusal(refusal, requestId) });
+}
+
+function tooLarge(): Refusal {
+  return new Refusal('limit.body-size', `a GraphQL request may have at most ${maxBodyBytes} bytes`, {
+    rule: 'built-in: bounded API calls',
+    hint: 'Ask for less at a time.',
+  });
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
