@@ -7,7 +7,19 @@ import { AdminError } from './admin/admin-error.ts';
 import type { AdminPorts, CheckResult, HealthReport } from './admin/admin-ports.ts';
 import { readJournal } from './audit/read-journal.ts';
 import { decide } from './authorize/decide.ts';
-import type { Arrived, Authorized, CanonicalRequest, GitOperation, Injected, Permission } from './flow/flow.ts';
+import { readJsonObject } from './authorize/github/authorize-github.ts';
+import { askJudge } from './authorize/github/authorize-graphql.ts';
+import type { GithubPorts } from './authorize/github/github-ports.ts';
+import { hasJudgedBody, judgeGithubBody } from './authorize/github/judge-body.ts';
+import type {
+  Arrived,
+  Authorized,
+  CanonicalRequest,
+  GitOperation,
+  Identified,
+  Injected,
+  Permission,
+} from './flow/flow.ts';
 import { HeaderList } from './flow/header-list.ts';
 import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
@@ -23,6 +35,7 @@ export interface DeskParts {
   readonly secrets: SecretStore;
   readonly inject: Stage<Authorized, Injected>;
   readonly doors: Doors;
+  readonly github: GithubPorts;
   readonly policy: () => CompiledPolicy;
   readonly proxyUrl: () => string | null;
   readonly health: () => HealthReport;
@@ -101,10 +114,16 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
   if (sandbox === null)
     throw new AdminError(404, 'sandbox.not-found', `no live sandbox is registered as ${asked.sandbox}`);
   try {
-    const flow = hypothetical(asked.method, asked.url, asked.headers ?? {});
+    const fields = asked.body === undefined ? {} : { 'content-type': 'application/json' };
+    const flow = hypothetical(asked.method, asked.url, { ...fields, ...lowerCased(asked.headers ?? {}) });
     const canonical = canonicalise(flow.request);
-    const permission = decideLikeThePath(parts.policy(), sandbox, canonical, flow.request.headers);
-    const { injected } = await parts.inject.run({ ...flow, canonical, sandbox, permission });
+    const policy = parts.policy();
+    const permission = decideLikeThePath(policy, sandbox, canonical, flow.request.headers);
+    const identified: Identified = { ...flow, canonical, sandbox };
+    if (permission.github !== null && asked.body !== undefined) {
+      await checkGithubBody(parts.github, identified, permission, policy, Buffer.from(asked.body));
+    }
+    const { injected } = await parts.inject.run({ ...identified, permission });
     return {
       allowed: true,
       status: 200,
@@ -118,6 +137,24 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
     if (!(error instanceof Refusal)) throw error;
     const { status, code, rule, message, hint } = error;
     return { allowed: false, status, code, rule, reason: message, hint, credential: null };
+  }
+}
+
+/** The body of a call of GitHub's API, judged as the path would; it may ask GitHub what the path would ask. */
+async function checkGithubBody(
+  ports: GithubPorts,
+  flow: Identified,
+  permission: Permission,
+  policy: CompiledPolicy,
+  body: Buffer,
+): Promise<void> {
+  const { signal } = new AbortController();
+  const github = permission.github!;
+  if (github.operation === 'graphql') {
+    const verdict = await askJudge(flow, permission, policy, body, ports, signal);
+    if (!verdict.allowed) throw verdict.refusal;
+  } else if (hasJudgedBody(flow.canonical.method, github)) {
+    await judgeGithubBody(flow, permission, policy, readJsonObject(body), ports, signal);
   }
 }
 
@@ -140,6 +177,10 @@ function decideLikeThePath(
     if (admitted.tunnel) return admitted;
   }
   return decide(policy, sandbox, canonical, headers);
+}
+
+function lowerCased(fields: Record<string, string | string[]>): Record<string, string | string[]> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function hypothetical(method: string, url: string, fields: Record<string, string | string[]>): Arrived {

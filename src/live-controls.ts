@@ -46,6 +46,7 @@ export function describeControls({
     ),
     control('api-block', blocked > 0, `${blocked} blocked API patterns`),
     control('pushes', true, pushDetail(policy)),
+    control('github', true, githubDetail(policy)),
     control('credentials', true, `${policy.credentials.size} known by name; each only to its own hosts and paths`),
     control('addresses', upstream.proxy === null, addressDetail(pinned, upstream.proxy)),
     control('tls', true, `leaves by ${ca.subject}; upstream certificates always verified`),
@@ -72,6 +73,11 @@ function pushDetail(policy: CompiledPolicy): string {
     `force pushes ${policy.allowForcePush ? 'allowed' : 'refused'}`,
     `branch deletions ${policy.allowBranchDeletion ? 'allowed' : 'refused'}`,
   ].join('; ');
+}
+
+function githubDetail({ githubEffects }: CompiledPolicy): string {
+  const modes = Object.entries(githubEffects).map(([mode, effects]) => `${mode}: ${[...effects].join(' ')}`);
+  return `calls judged by effect; ${modes.join('; ')}; everything else is refused`;
 }
 
 function addressDetail(pinned: number, proxy: CompiledPolicy['upstream']['proxy']): string {

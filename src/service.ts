@@ -13,6 +13,7 @@ import { Feed } from './audit/feed.ts';
 import { Journal } from './audit/journal.ts';
 import { Metrics } from './audit/metrics.ts';
 import { createAuthorizeStage } from './authorize/authorize-stage.ts';
+import type { GithubPorts } from './authorize/github/github-ports.ts';
 import { SandboxLimits } from './authorize/limits.ts';
 import type { Gateway, StartOptions, StartSummary } from './cli/gateway-port.ts';
 import { lookupBySystem } from './forward/find-upstream.ts';
@@ -80,14 +81,17 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const lfsTickets = new LfsTicketStore();
   const inject = new InjectStage(policy, secrets, lfsTickets);
   const spool = new Spool(places.spoolDirectory, () => policy().limits.spoolBytes);
+  const github: GithubPorts = {
+    openGitServer: createGitServer({ inject, forward, spool }),
+    questions: createGithubQuestions({ inject, forward }),
+  };
   const stages: Stages = {
     accept: createAcceptStage(instance),
     identify: createIdentifyStage(registry),
     authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => policy().limits }), {
       spool,
-      openGitServer: createGitServer({ inject, forward, spool }),
+      ...github,
       lfsTickets,
-      questions: createGithubQuestions({ inject, forward }),
     }),
     inject,
     forward,
@@ -130,6 +134,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     registry,
     secrets,
     inject,
+    github,
     doors,
     policy,
     proxyUrl: () => (opened[0] === undefined ? null : `http://${opened[0]}`),

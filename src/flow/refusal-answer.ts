@@ -1,6 +1,6 @@
 // How a refusal looks to the client: the contract's JSON, or plain text where git is asking, which shows nothing else.
 // Only what the refusal may tell: never its cause.
-import type { Arrived } from './flow.ts';
+import type { Accepted, Arrived } from './flow.ts';
 import { HeaderList } from './header-list.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -31,9 +31,16 @@ export function renderRefusal(refusal: Refusal, flow: Arrived): RefusalAnswer {
   headers.append('X-Sallyport-Refused', refusal.code);
   if (refusal.status === 407) headers.append('Proxy-Authenticate', 'Basic realm="sallyport"');
   if (refusal.retryAfterSeconds !== null) headers.append('Retry-After', String(refusal.retryAfterSeconds));
-  const fields = { ...(forLfs ? { message: `${refusal.message}. ${refusal.hint}` } : {}), ...asJson(refusal, flow) };
+  const said = forLfs || isGithubApi(flow) ? { message: `${refusal.message}. ${refusal.hint}` } : {};
+  const fields = { ...said, ...asJson(refusal, flow) };
   const text = forGit ? inWords(refusal, flow) : `${JSON.stringify(fields)}\n`;
   return { status: refusal.status, headers, body: Buffer.from(text) };
+}
+
+/** gh and GitHub's own libraries show the field `message` too. */
+function isGithubApi({ canonical }: Arrived & Partial<Accepted>): boolean {
+  if (canonical === undefined) return false;
+  return /^(?:api|uploads)\.github\.com$/.test(canonical.host) || canonical.path.startsWith('/api/v3/');
 }
 
 function asJson(refusal: Refusal, flow: Arrived): object {

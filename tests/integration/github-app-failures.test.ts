@@ -1,12 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type AppGround, openAppGround } from './github-app-ground.ts';
 
 let ground: AppGround;
-beforeEach(async () => {
-  ground = await openAppGround();
-});
 afterEach(() => ground.stop());
 
 async function listing(): Promise<Record<string, unknown>> {
@@ -17,7 +13,7 @@ async function listing(): Promise<Record<string, unknown>> {
 
 describe('a GitHub App that cannot be used', () => {
   test('a file that is no key: the sandbox learns that the operator must act, the operator learns what', async () => {
-    writeFileSync(ground.keyFile, 'not-a-key-but-secret-all-the-same', { mode: 0o600 });
+    ground = await openAppGround('not-a-key-but-secret-all-the-same');
     const one = await ground.sandbox(['acme/widgets']);
     const { status, body } = await one.fetchRefs('acme/widgets');
     expect(status).toBe(502);
@@ -29,7 +25,7 @@ describe('a GitHub App that cannot be used', () => {
 
   test('a key of another App: GitHub is asked once and then left alone', async () => {
     const other = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    writeFileSync(ground.keyFile, other.privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
+    ground = await openAppGround(other.privateKey.export({ type: 'pkcs1', format: 'pem' }).toString());
     const one = await ground.sandbox(['acme/widgets']);
     for (let i = 0; i < 5; i++) expect((await one.fetchRefs('acme/widgets')).status).toBe(502);
     expect(ground.upstream.seen).toHaveLength(1);
@@ -37,6 +33,7 @@ describe('a GitHub App that cannot be used', () => {
   });
 
   test('a mint that is refused: neither the answer, the journal nor the listing show proof, key or token', async () => {
+    ground = await openAppGround();
     const one = await ground.sandbox(['acme/widgets']);
     const two = await ground.sandbox(['acme/gears']);
     expect((await one.fetchRefs('acme/widgets')).status).toBe(200);

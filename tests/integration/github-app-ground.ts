@@ -47,7 +47,8 @@ export interface AppGround {
 
 const hosts = ['github.com', 'api.github.com'];
 
-export async function openAppGround(): Promise<AppGround> {
+/** `keyText`: what stands in the file of the key in place of the App's own. */
+export async function openAppGround(keyText?: string): Promise<AppGround> {
   const keys = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
@@ -55,7 +56,7 @@ export async function openAppGround(): Promise<AppGround> {
   });
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-app-'));
   const keyFile = join(directory, 'app.pem');
-  writeFileSync(keyFile, keys.privateKey, { mode: 0o600 });
+  writeFileSync(keyFile, keyText ?? keys.privateKey, { mode: 0o600 });
   const publicKey = await importSPKI(keys.publicKey, 'RS256');
   const minted: MintedToken[] = [];
   const appCalls: string[] = [];
@@ -111,7 +112,7 @@ export async function openAppGround(): Promise<AppGround> {
     }
     void answer(asked.method, asked.url, authorization, body.toString()).then(([status, json]) => {
       response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(json === null ? undefined : JSON.stringify(json));
+      response.end(json === null ? '' : JSON.stringify(json));
     });
   });
   const config = {

@@ -69,7 +69,7 @@ export class GitFolder {
     const child = spawn('git', args, {
       cwd: this.folder,
       env: { PATH: process.env.PATH ?? '', LANG: 'C.UTF-8', ...this.#env, ...env },
-      timeout: 60_000,
+      timeout: 110_000,
       killSignal: 'SIGKILL',
     });
     const stdout: Buffer[] = [];

@@ -40,12 +40,16 @@ describe('a request passes when one rule covers all of it', () => {
       tunnel: false,
       credential: 'my-api',
       git: null,
+      github: null,
+      repository: null,
     });
     expect(ask('DELETE', 'https://api.example.com/tmp/x')).toEqual({
       rule: 'allow[1]',
       tunnel: false,
       credential: null,
       git: null,
+      github: null,
+      repository: null,
     });
   });
 
@@ -137,6 +141,8 @@ describe('CONNECT is answered so that the reason can be told inside', () => {
       tunnel: true,
       credential: null,
       git: null,
+      github: null,
+      repository: null,
     });
     expect(codeOf('CONNECT', 'https://x.pinned.example.com:8443', 'connect')).toBe('target.port');
   });

@@ -170,6 +170,8 @@ describe('tokens are revoked', () => {
     ground.source.drop(sandbox.id);
     await settled();
     expect(ground.revoked().sort()).toEqual(['Bearer ghs_token1', 'Bearer ghs_token3']);
+    expect(ground.reports.map(([what]) => what)).toContain('a GitHub App token was revoked');
+    expect(JSON.stringify(ground.reports)).not.toContain('ghs_');
   });
 
   test('when the sandbox goes while its token is minted: nobody gets it', async () => {

@@ -4,16 +4,9 @@ import type { GraphqlInputs, InputField } from './graphql-inputs.ts';
 import { readNodeId } from './node-id.ts';
 import { notJudged, notTied } from './refuse-graphql.ts';
 
-// References to people and teams: they are named, nothing of theirs is changed or shown.
-const accountArguments = new Set([
-  'assigneeIds',
-  'userIds',
-  'teamIds',
-  'botIds',
-  'reviewerIds',
-  'agentIds',
-  'actorIds',
-]);
+// References to people and teams: they are named, nothing of theirs is changed or shown. A bot that is made an assignee
+// begins to work, so bots are not among them.
+const accountArguments = new Set(['assigneeIds', 'userIds', 'teamIds']);
 
 /** The ids that must be tied to a repository. */
 export function nodeIdsOf(mutation: string, input: unknown, inputs: GraphqlInputs): string[] {
@@ -48,7 +41,7 @@ function collect(
 
 function collectId(name: string, value: unknown, place: string, ids: string[]): void {
   const id = requireNodeId(value, place);
-  if (readNodeId(id)!.isAccount && accountArguments.has(name)) return;
+  if (readNodeId(id)!.isPerson && accountArguments.has(name)) return;
   ids.push(id);
 }
 

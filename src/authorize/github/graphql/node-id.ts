@@ -3,14 +3,19 @@
 
 /** Accounts and teams, by the prefix of the current form and by the type of the legacy one. */
 const accountPrefixes = new Set(['U', 'O', 'BOT', 'T', 'M', 'EUA', 'A', 'E']);
-const legacyAccount = /^0\d+:(?:User|Organization|Bot|Team|Mannequin|App|Enterprise)\d+$/;
+const personPrefixes = new Set(['U', 'T', 'M']);
+const legacyAccount = /^0\d+:(User|Organization|Bot|Team|Mannequin|App|Enterprise)\d+$/;
+const legacyPersons = new Set(['User', 'Team', 'Mannequin']);
 
 // Any other character would be another id to GitHub than the one that was looked up.
 const currentForm = /^([A-Z][A-Za-z]{0,15})_([A-Za-z0-9_-]{1,200})$/;
 const legacyForm = /^[A-Za-z0-9+/]{4,400}={0,2}$/;
 
 export interface NodeId {
+  /** An account of any kind. */
   readonly isAccount: boolean;
+  /** A person, or a team of them. */
+  readonly isPerson: boolean;
   /** The number of the repository that the id claims to be in; null: it makes no such claim. */
   readonly repositoryNumber: number | null;
 }
@@ -22,11 +27,13 @@ export function readNodeId(id: string): NodeId | null {
     const isAccount = accountPrefixes.has(current[1]!);
     const numbers = readNumbers(Buffer.from(current[2]!, 'base64url'));
     const inRepository = !isAccount && numbers !== null && numbers[0] === 0 && numbers.length > 1;
-    return { isAccount, repositoryNumber: inRepository ? numbers[1]! : null };
+    const isPerson = personPrefixes.has(current[1]!);
+    return { isAccount, isPerson, repositoryNumber: inRepository ? numbers[1]! : null };
   }
   if (!legacyForm.test(id)) return null;
   const text = Buffer.from(id, 'base64').toString('latin1');
-  return { isAccount: legacyAccount.test(text), repositoryNumber: null };
+  const account = legacyAccount.exec(text);
+  return { isAccount: account !== null, isPerson: legacyPersons.has(account?.[1] ?? ''), repositoryNumber: null };
 }
 
 /** The unsigned integers at the front of a MessagePack array; null when it is none. */
