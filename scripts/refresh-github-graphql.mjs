@@ -24,7 +24,9 @@ const inputsAfter = refreshInputs(inputsBefore);
 for (const name of added) console.log(`new, refused until decided: ${name}`);
 for (const name of gone) console.log(`no longer in the schema: ${name}`);
 const isChanged = typesAfter !== typesBefore || inputsAfter !== inputsBefore;
-console.log(`${added.length} new, ${gone.length} gone, inputs ${inputsAfter === inputsBefore ? 'the same' : 'changed'}`);
+console.log(
+  `${added.length} new, ${gone.length} gone, inputs ${inputsAfter === inputsBefore ? 'the same' : 'changed'}`,
+);
 if (values.check) process.exitCode = isChanged ? 1 : 0;
 else {
   writeFileSync(typesFile, typesAfter);
@@ -35,7 +37,10 @@ function fetchSchema() {
   if (values.schema !== undefined) return readFileSync(values.schema, 'utf8');
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-graphql-'));
   try {
-    execFileSync('npm', ['pack', '--silent', '@octokit/graphql-schema'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+    execFileSync('npm', ['pack', '--silent', '@octokit/graphql-schema'], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     const archive = readdirSync(folder).find((name) => name.endsWith('.tgz'));
     execFileSync('tar', ['-xzf', archive, 'package/schema.graphql'], { cwd: folder });
     return readFileSync(join(folder, 'package/schema.graphql'), 'utf8');
@@ -98,7 +103,8 @@ function refreshInputs(text) {
   for (const mutation of Object.values(schema.getMutationType().getFields())) {
     const input = getNamedType(mutation.args[0].type).name;
     open.push(input);
-    if (input !== `${mutation.name[0].toUpperCase()}${mutation.name.slice(1)}Input`) irregular.push([mutation.name, input]);
+    if (input !== `${mutation.name[0].toUpperCase()}${mutation.name.slice(1)}Input`)
+      irregular.push([mutation.name, input]);
   }
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (inputs.has(name)) continue;

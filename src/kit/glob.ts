@@ -24,7 +24,7 @@ export function compileGlob(text: string): Glob {
 }
 
 function matcherOf(text: string, tokens: Int32Array): Glob['covers'] {
-  if (text === '/**') return () => true;
+  if (text === '/**') return (name) => name.startsWith('/');
   const star = text.indexOf('*');
   if (star < 0) return (name) => name === text;
   const prefix = text.slice(0, star);

@@ -55,6 +55,7 @@ export class SpoolFile {
   }
 
   async write(chunk: Buffer): Promise<void> {
+    if (this.#closed) throw new Error('the spool file is closed');
     this.#take(chunk.length);
     const at = this.#bytes;
     this.#bytes += chunk.length;

@@ -2,7 +2,7 @@
 // so that a person sees all errors at once. Never decides about a request; never reads a secret.
 import { z } from 'zod';
 import { defaultEffects, type GithubEffect } from '../flow/github-effects.ts';
-import { compileGlob } from '../kit/glob.ts';
+import { compileGlob, type Glob } from '../kit/glob.ts';
 import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
 import { compileUpstream } from './compile-upstream.ts';
@@ -134,9 +134,23 @@ function compilePolicySection(value: unknown, findings: Findings): PolicySection
     protectedBranches: checked.protected_branches.map((text) =>
       compileGlob(text.replace(/^refs\/heads\//, '').toLowerCase()),
     ),
-    protectedPaths: checked.protected_paths.map((text) => compileGlob(text.replace(/^\//, '').toLowerCase())),
+    protectedPaths: checked.protected_paths.map(protectedPath),
     allowForcePush: checked.allow_force_push,
     allowBranchDeletion: checked.allow_branch_deletion,
+  };
+}
+
+// A pattern that begins with **/ also means the top, and a directory means what is in it.
+function protectedPath(text: string): Glob {
+  const plain = text.replace(/^\//, '').toLowerCase();
+  const texts = [plain];
+  if (plain.startsWith('**/')) texts.push(plain.slice(3));
+  for (const one of [...texts]) if (!one.endsWith('*')) texts.push(one.endsWith('/') ? `${one}**` : `${one}/**`);
+  const globs = texts.map(compileGlob);
+  return {
+    text: plain,
+    covers: (name) => globs.some((glob) => glob.covers(name)),
+    reaches: (beginning) => globs.some((glob) => glob.reaches(beginning)),
   };
 }
 

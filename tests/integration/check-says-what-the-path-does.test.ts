@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -60,11 +61,17 @@ async function check(...args: string[]): Promise<{ exit: number; result: Record<
 }
 
 /** What the path did with it, as it stands in the journal. */
-async function doIt(method: string, url: string, headers: readonly string[]): Promise<Record<string, unknown>> {
+async function doIt(
+  method: string,
+  url: string,
+  headers: readonly string[],
+  body: readonly string[] = [],
+): Promise<Record<string, unknown>> {
   const before = (await gateway.journal()).length;
   await runClient('curl', [
     ...['-sS', '-m', '10', '--path-as-is', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-X', method, url],
     ...headers.flatMap((header) => ['-H', header]),
+    ...body,
   ]);
   const records = await gateway.journal();
   expect(records.length).toBe(before + 1);
@@ -93,7 +100,9 @@ const requests: readonly (readonly [method: string, url: string, ...headers: str
   ['GET', 'https://api.github.com/repos/o/other/issues'],
   ['DELETE', 'https://api.github.com/repos/o/r'],
   ['PUT', 'https://api.github.com/repos/o/r/pulls/1/merge'],
-  ['POST', 'https://api.github.com/graphql'],
+  ['GET', 'https://api.github.com/graphql?query=x'],
+  ['GET', 'https://api.github.com/user/repos'],
+  ['GET', 'https://api.github.com/search/issues?q=x'],
   ['GET', 'https://github.com/o/r.git/info/refs?service=git-upload-pack'],
   ['GET', 'https://github.com/o/r.git/info/refs?service=git-receive-pack'],
 ];
@@ -108,6 +117,37 @@ describe('`sallyport check` gives the decision of the path', () => {
       allowed,
       exit: allowed ? 0 : 3,
       status: record.status,
+      code: allowed ? 'allowed' : record.code,
+      rule: record.rule,
+      credential: record.credential,
+    });
+  });
+});
+
+const workflow = 'https://api.github.com/repos/o/r/contents/.github/workflows/x.yml';
+const review = 'https://api.github.com/repos/o/r/pulls/7/reviews';
+const mutation = 'mutation { mergePullRequest(input: {pullRequestId: "PR_kwDOAA"}) { clientMutationId } }';
+
+describe('and with a body, the decision that the body makes', () => {
+  test.each<[string, string, unknown]>([
+    ['PUT', workflow, { branch: 'main', message: 'x', content: '' }],
+    ['PUT', workflow, { branch: 'sandbox/x', message: 'x', content: '' }],
+    ['PUT', 'https://api.github.com/repos/o/r/contents/README.md', { branch: 'sandbox/x', message: 'x', content: '' }],
+    ['POST', review, { event: 'COMMENT', body: 'fine' }],
+    ['POST', review, { event: 'APPROVE' }],
+    ['POST', review, ['APPROVE']],
+    ['POST', 'https://api.github.com/repos/o/r/issues', { title: 'x' }],
+    ['POST', 'https://api.github.com/graphql', { query: '{ viewer { login } }' }],
+    ['POST', 'https://api.github.com/graphql', { query: mutation }],
+  ])('%s %s %o', async (method, url, body) => {
+    const file = join(gateway.home, 'body.json');
+    writeFileSync(file, JSON.stringify(body));
+    const { exit, result } = await check(method, url, '--body', file);
+    const record = await doIt(method, url, ['Content-Type: application/json'], ['--data-binary', `@${file}`]);
+    const allowed = record.verdict === 'allowed';
+    expect({ ...result, exit }).toMatchObject({
+      allowed,
+      exit: allowed ? 0 : 3,
       code: allowed ? 'allowed' : record.code,
       rule: record.rule,
       credential: record.credential,

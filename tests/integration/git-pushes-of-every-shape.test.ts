@@ -60,7 +60,7 @@ describe('every honest push arrives as it was sent', () => {
     const run = await expectPushed(ground, () =>
       clone.run(['push', 'origin', 'feature'], '', { GIT_TRACE_PACKET: '1' }),
     );
-    expect(run.stderr).toMatch(/push< .* refs\/heads\/\S+\\0.* no-thin\b/);
+    expect(run.stderr).toMatch(/git< .* refs\/heads\/\S+\\0.* no-thin\b/);
     expect(await repository.bare.tip('feature')).toBe(await clone.tip('feature'));
     await repository.bare.git('fsck', '--strict');
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../src/authorize/decide.ts';
+import { hasJudgedBody } from '../../src/authorize/github/judge-body.ts';
 import type { Permission } from '../../src/flow/flow.ts';
 import { HeaderList } from '../../src/flow/header-list.ts';
 import { canonicalOf, refusalOf, sandboxWith } from '../support/hand-made-flow.ts';
@@ -11,19 +12,30 @@ function ask(method: string, url: string, headers = new HeaderList()): Permissio
 
 describe('nothing is written to a branch but by a push that is judged', () => {
   test.each([
-    ['PUT', 'https://api.github.com/repos/acme/widgets/contents/.github/workflows/x.yml'],
-    ['POST', 'https://api.github.com/repos/acme/widgets/git/commits'],
-    ['PATCH', 'https://api.github.com/repos/acme/widgets/git/refs/heads/main'],
-    ['DELETE', 'https://api.github.com/repos/acme/widgets/git/refs/heads/main'],
-    ['POST', 'https://api.github.com/repos/acme/widgets/merge-upstream'],
-    ['POST', 'https://api.github.com/graphql'],
-    ['POST', 'https://ghe.example.com/api/graphql'],
+    ['POST', 'https://api.github.com/repos/acme/widgets/git/refs/heads/main'],
+    ['PUT', 'https://api.github.com/repos/acme/widgets/git/refs/heads/main'],
+    ['POST', 'https://api.github.com/repos/acme/widgets/contents/README.md'],
+    ['PATCH', 'https://api.github.com/repos/acme/widgets/branches/main'],
     ['POST', 'https://github.com/acme/widgets/edit/main/README.md'],
     ['PUT', 'https://github.com/acme/widgets.git/objects/ab/cd'],
     // A host that only serves content: not by its name either.
     ['POST', 'https://gist.github.com/acme/widgets.git/x'],
   ])('by the API or the site: %s %s', (method, url) => {
     expect(refusalOf(() => ask(method, url)).code).toMatch(/^(?:repo\.operation-not-judged|git\.dumb-http)$/);
+  });
+
+  // What the judges say is in github-*.test.ts; this is that none of these passes without one.
+  test.each([
+    ['PUT', '/repos/acme/widgets/contents/.github/workflows/x.yml'],
+    ['PATCH', '/repos/acme/widgets/git/refs/heads/main'],
+    ['DELETE', '/repos/acme/widgets/git/refs/heads/main'],
+    ['POST', '/repos/acme/widgets/merge-upstream'],
+    ['POST', '/repositories/7/merges'],
+  ])('by the API, unless the body is judged: %s %s', (method, path) => {
+    for (const base of ['https://api.github.com', 'https://ghe.example.com/api/v3']) {
+      const { github } = ask(method, `${base}${path}`);
+      expect([github?.effect, hasJudgedBody(method, github!)]).toEqual(['push', true]);
+    }
   });
 
   test.each([

@@ -18,7 +18,6 @@ describe('the injected token reads no repository but those of the sandbox', () =
     ['GET', 'https://api.github.com/repos/acme/widgets.git.git'],
     ['GET', 'https://api.github.com/repos/acme/widgets;x/contents'],
     ['GET', 'https://api.github.com/repos/acme/widgets%3Fx/contents'],
-    ['GET', 'https://api.github.com/REPOS/acme/secrets'],
     ['GET', 'https://api.github.com/%72epos/acme/secrets'],
     ['POST', 'https://api.github.com/repos/acme/secrets/issues'],
     ['GET', 'https://ghe.example.com/api/v3/repos/acme/secrets'],
@@ -33,6 +32,14 @@ describe('the injected token reads no repository but those of the sandbox', () =
   });
 
   test.each([
+    ['GET', 'https://api.github.com/REPOS/acme/secrets', 'repo.operation-not-judged'],
+    ['GET', 'https://api.github.com/repos/acme%2Fsecrets', 'repo.operation-not-judged'],
+    ['GET', 'https://api.github.com/repos/acme/widgets%2Fx%2Fsecrets', 'repo.operation-not-judged'],
+    ['GET', 'https://api.github.com/repos%2facme%2fsecrets/contents', 'repo.operation-not-judged'],
+    ['GET', 'https://api.github.com/user/repos', 'github.effect'],
+    ['GET', 'https://api.github.com/gists/abc', 'github.effect'],
+    ['GET', 'https://api.github.com/notifications', 'github.effect'],
+    ['GET', 'https://ghe.example.com/api/v4/x', 'repo.operation-not-judged'],
     ['GET', 'https://github.com/acme/secrets.git/INFO/Refs?service=git-upload-pack', 'git.not-understood'],
     ['GET', 'https://github.com/acme/widgets.git/../secrets.git/info/refs', 'malformed.path'],
     ['GET', 'https://github.com/acme/secrets.git/HEAD', 'git.dumb-http'],
@@ -45,9 +52,6 @@ describe('the injected token reads no repository but those of the sandbox', () =
   });
 
   test.each([
-    'https://api.github.com/repos/acme%2Fsecrets',
-    'https://api.github.com/repos/acme/widgets%2Fx%2Fsecrets',
-    'https://api.github.com/repos%2facme%2fsecrets/contents',
     'https://github.com/acme%2Fwidgets/info/refs?service=git-upload-pack',
     'https://raw.githubusercontent.com/acme%2Fsecrets/main/x',
   ])('%s hides a slash', (url) => {
@@ -55,19 +59,19 @@ describe('the injected token reads no repository but those of the sandbox', () =
   });
 
   test.each([
-    'https://api.github.com/repositories/1234/contents/.env',
-    'https://api.github.com/user/repos',
     'https://api.github.com/orgs/acme/repos',
     'https://api.github.com/search/code?q=repo:acme/secrets',
-    'https://api.github.com/gists/abc',
-    'https://api.github.com/notifications',
     'https://codeload.github.com/acme/secrets/tar.gz/main',
     'https://raw.githubusercontent.com/acme/secrets/main/.env',
     'https://github.com/acme/secrets/raw/main/.env',
     'https://ghe.example.com/raw/acme/secrets/main/.env',
-    'https://ghe.example.com/api/v4/x',
   ])('%s goes without the token, as anybody would', (url) => {
     expect(ask('GET', url).credential).toBeNull();
+  });
+
+  test('https://api.github.com/repositories/1234/contents/.env is not known to be one of them until GitHub was asked', () => {
+    const { github, repository } = ask('GET', 'https://api.github.com/repositories/1234/contents/.env');
+    expect({ id: github?.repositoryId, repository }).toEqual({ id: '1234', repository: null });
   });
 
   test('where public repositories may be fetched, they are, without the token, and only fetched', () => {

@@ -41,6 +41,9 @@ describe('a POST that asks to be another method is judged as that method too', (
   test('a read that pretends to be a write, and the other way round, carries no credential it would not have', () => {
     const user = canonicalOf('GET', 'https://api.github.com/user');
     const headers = HeaderList.from([['X-HTTP-Method-Override', 'PATCH']]);
-    expect(refusalOf(() => decide(githubPolicy, sandboxWith(), user, headers)).code).toBe('repo.operation-not-judged');
+    expect(refusalOf(() => decide(githubPolicy, sandboxWith(), user, headers)).code).toBe('github.effect');
+    const search = canonicalOf('GET', 'https://api.github.com/search/code?q=x');
+    const pretends = HeaderList.from([['X-HTTP-Method', 'HEAD']]);
+    expect(decide(githubPolicy, sandboxWith(), search, pretends).credential).toBeNull();
   });
 });

@@ -1,5 +1,6 @@
 // Which branches are protected, and which a sandbox may push to. `*` stays within a segment, `**` crosses them.
 import type { Sandbox } from '../../flow/sandbox.ts';
+import { isRefName } from '../../git-wire/ref-name.ts';
 import { compileGlob, type Glob } from '../../kit/glob.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 
@@ -12,7 +13,9 @@ export function isProtectedBranch(policy: CompiledPolicy, branch: string): strin
 
 /** Where protected branches can be found on a server, as beginnings of their refs. */
 export function protectedPrefixes(policy: CompiledPolicy): string[] {
-  return policy.protectedBranches.map(({ text }) => `refs/heads/${text.replace(/\*.*$/s, '')}`);
+  const prefixes = policy.protectedBranches.map(({ text }) => `refs/heads/${text.replace(/\*.*$/s, '')}`);
+  // A pattern that no branch can match is nowhere to be found.
+  return prefixes.filter((prefix) => isRefName(`${prefix}x`));
 }
 
 /**

@@ -114,7 +114,9 @@ function notAllowed(sandbox: Sandbox, ref: string): PushFinding {
 /** A branch that would pass, made from the one that was asked for. */
 function suggestion(sandbox: Sandbox, branch: string): string {
   const own =
-    sandbox.authMode === 'bot' ? sandbox.allowedBranches.find((text) => /^[^*]+\/\*{1,2}$/.test(text)) : 'work/*';
+    sandbox.authMode === 'bot'
+      ? sandbox.allowedBranches.find((text) => /^(?!refs\/)[^*]+\/\*{1,2}$/.test(text))
+      : 'work/*';
   const name = branch.slice(branch.lastIndexOf('/') + 1);
   return own === undefined ? 'YOUR-BRANCH' : own.replace(/\*+$/, name);
 }

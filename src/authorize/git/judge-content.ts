@@ -18,12 +18,14 @@ export async function judgeContent(
   server: GitServer,
 ): Promise<PushFinding[]> {
   await supplyBases(objects, server);
+  const noCommits = judgeTips(commands, objects);
+  if (noCommits.length > 0) return noCommits;
   // Each waits for answers of the server, none for the other's.
   const [rewrites, paths] = await Promise.all([
     policy.allowForcePush ? [] : judgeHistory(commands, objects, server),
     policy.protectedPaths.length === 0 ? [] : judgeNewCommits(policy, commands, objects, server),
   ]);
-  return [...judgeTips(commands, objects), ...rewrites, ...paths];
+  return [...rewrites, ...paths];
 }
 
 async function judgeNewCommits(

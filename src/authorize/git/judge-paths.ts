@@ -11,6 +11,10 @@ import { type PushedHistory, withoutOldCommits } from './pushed-history.ts';
 
 /** Changes to protected paths that are looked at in one push, those that merges may take over included. */
 const maxChanges = 10_000;
+/** Questions about where merges take protected paths from, and commits walked over to find out. */
+const maxQuestions = 64;
+const maxSteps = 2_000_000;
+const branches = 'refs/heads/';
 
 export async function judgePaths(
   policy: CompiledPolicy,
@@ -58,31 +62,34 @@ async function judgeCommits(
 class TrustedParents {
   readonly #history: PushedHistory;
   readonly #server: GitServer;
-  readonly #tips: readonly string[];
+  readonly #tips: ReadonlySet<string>;
+  /** By the commits outside of the push that were asked about. */
   readonly #answers = new Map<string, Promise<boolean>>();
+  #steps = 0;
 
   constructor(policy: CompiledPolicy, history: PushedHistory, server: GitServer) {
     this.#history = history;
     this.#server = server;
-    this.#tips = [...history.tips]
-      .filter(([name]) => name.startsWith('refs/heads/') && isProtectedBranch(policy, name.slice('refs/heads/'.length)))
-      .map(([, id]) => id);
+    this.#tips = new Set(
+      [...history.tips]
+        .filter(([name]) => name.startsWith(branches) && isProtectedBranch(policy, name.slice(branches.length)))
+        .map(([, id]) => id),
+    );
   }
 
   /** Whether all that `from` builds on, outside of this push, is part of a protected branch. */
   covers(from: string): Promise<boolean> {
-    const known = this.#answers.get(from);
+    const leaving = this.#leaving(from);
+    if (leaving.length === 0 || this.#tips.size === 0) return Promise.resolve(false);
+    const open = leaving.filter((id) => !this.#tips.has(id)).sort();
+    if (open.length === 0) return Promise.resolve(true);
+    const key = open.join(' ');
+    const known = this.#answers.get(key);
     if (known !== undefined) return known;
-    const answer = this.#ask(this.#leaving(from));
-    this.#answers.set(from, answer);
+    if (this.#answers.size === maxQuestions) throw tooManyMerges();
+    const answer = this.#server.commits(open, [...this.#tips]).then((beyond) => beyond.size === 0);
+    this.#answers.set(key, answer);
     return answer;
-  }
-
-  async #ask(ids: readonly string[]): Promise<boolean> {
-    const open = ids.filter((id) => !this.#tips.includes(id));
-    if (open.length === 0) return ids.length > 0;
-    if (this.#tips.length === 0) return false;
-    return (await this.#server.commits(open, this.#tips)).size === 0;
   }
 
   #leaving(from: string): string[] {
@@ -91,6 +98,7 @@ class TrustedParents {
     const open = [from];
     const leaving: string[] = [];
     for (let oid = open.pop(); oid !== undefined; oid = open.pop()) {
+      if (++this.#steps > maxSteps) throw tooManyMerges();
       const commit = commits.get(oid);
       if (commit === undefined) leaving.push(oid);
       for (const parent of commit?.parents ?? []) {
@@ -101,6 +109,10 @@ class TrustedParents {
     }
     return leaving;
   }
+}
+
+function tooManyMerges(): GitWireError {
+  return new GitWireError('too-large', 'too many merges that take protected paths over; push in parts');
 }
 
 function changed(policy: CompiledPolicy, { commit, path }: ChangedPath): PushFinding {

@@ -81,7 +81,9 @@ function partsOf(template: string, line: RestLine, numbers: ReadonlySet<string>)
     .split('/')
     .map((text) => {
       const name = text.startsWith('{') ? text.slice(1, -1) : null;
-      return { name, text, isNumber: name !== null && numbers.has(name), spans: name !== null && name === line.spans };
+      // `{base}...{head}` is GitHub's older way to write `{basehead}`, which holds slashes.
+      const spans = name !== null && (name === line.spans || text.includes('}...{'));
+      return { name, text, isNumber: name !== null && numbers.has(name), spans };
     });
 }
 

@@ -12,6 +12,7 @@ export const ids = {
   issue: 'I_kwDOAAAAAc4AAAAC',
   pull: 'PR_kwDOAAAAAc4AAAAB',
   label: 'LA_kwDOAAAAAc4AAAAD',
+  milestone: 'MI_kwDOAAAAAc4AAAAE',
   ref: 'REF_kwDOAAAAAatyZWZzL2hlYWRz',
   /** [0, 2, 1]: in repository number 2, which is other/secret. */
   foreignIssue: 'I_kwDOAAAAAs4AAAAB',
@@ -32,6 +33,7 @@ const github: ReadonlyMap<string, NodeFacts> = new Map<string, NodeFacts>([
   [ids.issue, { ...own, type: 'Issue' }],
   [ids.legacyIssue, { ...own, type: 'Issue' }],
   [ids.label, { ...own, type: 'Label' }],
+  [ids.milestone, { ...own, type: 'Milestone' }],
   [ids.ref, { ...own, type: 'Ref', ref: 'refs/heads/main' }],
   [ids.pull, { ...own, type: 'PullRequest', pull: { headRepository: 'o/r', head: 'f', base: 'main' } }],
   [ids.foreignIssue, { ...foreign, type: 'Issue' }],

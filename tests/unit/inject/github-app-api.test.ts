@@ -81,11 +81,14 @@ describe('what GitHub says to an App', () => {
   ])('a mint refused with %i is told to the operator, with the words of GitHub masked', async (status, words) => {
     const ground = new AppGround();
     ground.script = ({ line, authorization }) =>
-      line.startsWith('POST') ? answerOf(status, { message: `no: ${authorization}\u0007` }) : null;
+      line.startsWith('POST')
+        ? answerOf(status, { message: `no: ${authorization}\u0007 ${authorization.slice(-80)}` })
+        : null;
     const told = await failure(ground);
     expect(told).toContain(words);
     expect(told).toContain('no: ');
     expect(told).not.toContain(ground.calls[1]!.authorization.slice(7, 60));
+    expect(told).not.toContain(ground.calls[1]!.authorization.slice(-60));
   });
 
   test('a repository that was renamed is not followed to its new place', async () => {
