@@ -92,7 +92,7 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
     protocol: request.protocol,
     verdict: outcome.verdict,
     status: outcome.status,
-    code: refusal !== null ? refusal.code : outcome.error == null ? null : 'internal.error',
+    code: codeOf(outcome),
     rule: refusal !== null ? refusal.rule : permission === undefined ? null : permission.rule,
     reason: refusal === null && outcome.error == null ? null : explain(refusal ?? outcome.error),
     credential: flow.injected ?? null,
@@ -102,6 +102,12 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
     ms: Math.round((performance.now() - flow.trail.startedMs) * 100) / 100,
     trail: flow.trail.steps,
   };
+}
+
+/** A client that went away was not refused, and nothing failed. */
+function codeOf({ refusal, error, verdict }: Outcome): string | null {
+  if (refusal !== null) return refusal.code;
+  return error == null || verdict === 'abandoned' ? null : 'internal.error';
 }
 
 /** The message with its causes, for the operator. Masked: a cause may quote what an upstream or a source said. */

@@ -101,6 +101,17 @@ export class PackObjects {
     this.#release(oid, { type, content }, type, 0);
   }
 
+  /** Which of these the pack holds as blobs. Not those that it holds as deltas: their ids were not computed. */
+  blobsAmong(ids: ReadonlySet<string>): Set<string> {
+    const found = new Set<string>();
+    for (let index = 0; index < this.#entries.count && found.size < ids.size; index++) {
+      if (this.#entries.code(index) !== BLOB) continue;
+      const id = this.#entries.id(index);
+      if (ids.has(id)) found.add(id);
+    }
+    return found;
+  }
+
   /** Null for what the pack does not hold, and for blobs. */
   get(oid: string): PackObject | null {
     const index = this.#indexes.get(oid);

@@ -64,7 +64,7 @@ describe('a merge is refused', () => {
 });
 
 test('what is sent is what was judged, without comments, block strings and second keys', async () => {
-  const text = inRepository('label(name: """\n    a\n    "b"\n  """) { id } # mutation');
+  const text = inRepository('label(name: """\n    a\n    "b"\n  """) { id } # mutation\n');
   const raw = `{"query":"mutation { x }","variables":{"a":1},"query":${JSON.stringify(text)},"variables":{}}`;
   const { query, ...others } = sentBy(await ask(Buffer.from(raw)));
   expect(others).toEqual({ variables: {} });

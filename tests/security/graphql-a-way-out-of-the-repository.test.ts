@@ -68,7 +68,8 @@ describe('a query does not leave its repository', () => {
   });
 
   test('nor from the answer of a mutation', async () => {
-    const query = `mutation { addComment(input: {subjectId: "${ids.issue}", body: "b"}) { subject { ... on Repository { ${issues} } } } }`;
+    const input = `{pullRequestId: "${ids.pull}"}`;
+    const query = `mutation { closePullRequest(input: ${input}) { pullRequest { repository { ${issues} } } } }`;
     expect((await ask(query)).said).toMatch(/Repository\.issues cannot be selected here/);
   });
 });

@@ -29,6 +29,8 @@ export function runClient(command: string, args: readonly string[], options: Cli
     });
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, stdout, stderr }));
+    // A client that ends early reads no input.
+    child.stdin.on('error', () => {});
     child.stdin.end(options.input ?? '');
   });
 }

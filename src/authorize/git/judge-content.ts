@@ -1,29 +1,53 @@
 // What moving refs would do, whoever moves them: is history rewritten, do new commits change protected paths. The same
 // for a push, whose pack brings the commits, and for a call of an API, whose commits are on the server already.
+import type { Sandbox } from '../../flow/sandbox.ts';
+import type { RemoteRef } from '../../git-wire/fetch-v2.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import type { PushCommand } from '../../git-wire/push-command.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { protectedPrefixes } from './branch-rules.ts';
 import type { GitServer } from './git-server.ts';
-import { judgeHistory, judgeTips } from './judge-history.ts';
+import { judgeHistory } from './judge-history.ts';
 import { judgePaths } from './judge-paths.ts';
+import { judgeAliases, judgeTips } from './judge-tips.ts';
 import type { PushFinding } from './push-finding.ts';
 import { PushObjects } from './push-objects.ts';
 import { findNewCommits } from './pushed-history.ts';
 
+/** The refs of the server that a decision about these commands needs: one question. */
+export function refsAbout(
+  policy: CompiledPolicy,
+  commands: readonly PushCommand[],
+  server: GitServer,
+): Promise<readonly RemoteRef[]> {
+  const named = commands.length > 100 ? ['refs/heads/', 'refs/tags/'] : commands.map(({ ref }) => ref);
+  return server.refs([...named, ...protectedPrefixes(policy)]);
+}
+
 export async function judgeContent(
   policy: CompiledPolicy,
+  sandbox: Sandbox,
   commands: readonly PushCommand[],
   objects: PackObjects,
   server: GitServer,
 ): Promise<PushFinding[]> {
   await supplyBases(objects, server);
-  const noCommits = judgeTips(commands, objects);
-  if (noCommits.length > 0) return noCommits;
+  const source = new PushObjects(objects, server);
+  const judgesPaths = policy.protectedPaths.length > 0;
+  const [refs] = await Promise.all([
+    refsAbout(policy, commands, server),
+    // Almost always what is needed next, so it is asked for at the same time.
+    judgesPaths ? source.prefetch(objects.commits) : null,
+  ]);
+  const names = [
+    ...judgeAliases(policy, sandbox, commands, refs),
+    ...(await judgeTips(commands, objects, refs, server)),
+  ];
+  if (names.length > 0) return names;
   // Each waits for answers of the server, none for the other's.
   const [rewrites, paths] = await Promise.all([
     policy.allowForcePush ? [] : judgeHistory(commands, objects, server),
-    policy.protectedPaths.length === 0 ? [] : judgeNewCommits(policy, commands, objects, server),
+    judgesPaths ? judgeNewCommits(policy, commands, objects, source, refs, server) : [],
   ]);
   return [...rewrites, ...paths];
 }
@@ -32,16 +56,11 @@ async function judgeNewCommits(
   policy: CompiledPolicy,
   commands: readonly PushCommand[],
   objects: PackObjects,
+  source: PushObjects,
+  refs: readonly RemoteRef[],
   server: GitServer,
 ): Promise<PushFinding[]> {
-  const named = commands.length > 100 ? ['refs/heads/'] : commands.map(({ ref }) => ref);
-  const source = new PushObjects(objects, server);
-  const [history] = await Promise.all([
-    findNewCommits(commands, objects, server, [...named, ...protectedPrefixes(policy)]),
-    // Almost always what is needed next, so it is asked for at the same time.
-    source.prefetch(objects.commits),
-  ]);
-  return judgePaths(policy, source, history, server);
+  return judgePaths(policy, source, await findNewCommits(commands, objects, refs, server), server);
 }
 
 /** A thin pack leaves bases out that the server has. Until all are there a commit could hide behind one. */

@@ -2,7 +2,7 @@
 // from its pack; where the walk leaves the pack, the server is asked. Never says yes without a path of parents.
 import { AncestryMemo, boundaryAnswer, isFastForward } from '../../git-wire/ancestry.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
-import { isDeletion, type PushCommand } from '../../git-wire/push-command.ts';
+import type { PushCommand } from '../../git-wire/push-command.ts';
 import { zeroId } from '../../git-wire/ref-name.ts';
 import type { GitServer } from './git-server.ts';
 import type { PushFinding } from './push-finding.ts';
@@ -35,21 +35,6 @@ export async function judgeHistory(
     if (ancestry === 'not-fast-forward') findings.push(rewritten(command));
   }
   return findings;
-}
-
-/** A branch that names a tag, a tree or a blob has no history that could be judged. */
-export function judgeTips(commands: readonly PushCommand[], objects: PackObjects): PushFinding[] {
-  return commands
-    .filter((command) => command.ref.startsWith('refs/heads/') && !isDeletion(command))
-    .filter(({ newId }) => (objects.get(newId)?.type ?? 'commit') !== 'commit')
-    .map(({ ref }) => ({
-      code: 'push.namespace',
-      ref,
-      rule: 'built-in: a branch is a commit',
-      message: `${ref} would name something that is not a commit`,
-      reason: 'a branch must be a commit',
-      hint: 'Push a commit to the branch; push an annotated tag to refs/tags/.',
-    }));
 }
 
 function rewritten({ ref, oldId }: PushCommand): PushFinding {

@@ -12,11 +12,12 @@ import type { ReceivePackRequest } from '../../git-wire/receive-pack-request.ts'
 import type { Spool } from '../../kit/spool.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { checkGitHead, withBodyOf, withoutOwnProof } from './git-head.ts';
-import type { OpenGitServer } from './git-server.ts';
+import type { GitServer, OpenGitServer } from './git-server.ts';
 import { judgeCommands } from './judge-commands.ts';
-import { judgeContent } from './judge-content.ts';
+import { judgeContent, refsAbout } from './judge-content.ts';
 import { isMove } from './judge-history.ts';
 import { judgeOptions } from './judge-options.ts';
+import { judgeAliases, mayBeAlias } from './judge-tips.ts';
 import { findingOf } from './push-failure.ts';
 import { describeCommands, type PushFinding, refusePush } from './push-finding.ts';
 import { PushBody } from './receive-push.ts';
@@ -47,13 +48,16 @@ export async function judgePush(
   const push = await readCommands(body);
   learn(flow, { asked: `receive-pack ${permission.git!.repository} ${describeCommands(push.commands)}` });
   const findings = [...judgeCommands(policy, flow.sandbox, push.commands), ...judgeOptions(push.pushOptions)];
-  if (findings.length === 0 && push.packFollows && !needsPack(policy, push)) {
-    return passOn(flow, permission, exchange, { kind: 'chunked' }, null, () => passing(body, policy));
-  }
   const server = ports.openGitServer(flow, permission, gone.signal);
+  if (findings.length === 0 && push.packFollows && !needsPack(policy, push)) {
+    findings.push(...(await judgeNames(policy, flow, push, server)));
+    if (findings.length === 0)
+      return passOn(flow, permission, exchange, { kind: 'chunked' }, null, () => passing(body, policy));
+  }
   try {
     const objects = await body.keep(ports.spool);
-    if (objects !== null) findings.push(...(await judgeContent(policy, push.commands, objects, server)));
+    if (objects === null) findings.push(...(await judgeNames(policy, flow, push, server)));
+    else findings.push(...(await judgeContent(policy, flow.sandbox, push.commands, objects, server)));
   } catch (error) {
     if (gone.signal.aborted) throw new ClientGone();
     findings.push(findingOf(error, policy));
@@ -80,6 +84,22 @@ async function readCommands(body: PushBody): Promise<ReceivePackRequest> {
 /** Whether anything but the commands decides: then the push waits on disk until all of it was seen. */
 function needsPack(policy: CompiledPolicy, { commands }: ReceivePackRequest): boolean {
   return policy.protectedPaths.length > 0 || (!policy.allowForcePush && commands.some(isMove));
+}
+
+/** What can be said without a pack and only with the server: a ref may be another name for a second one. */
+async function judgeNames(
+  policy: CompiledPolicy,
+  { sandbox }: Identified,
+  { commands }: ReceivePackRequest,
+  server: GitServer,
+): Promise<PushFinding[]> {
+  if (!commands.some(mayBeAlias)) return [];
+  try {
+    return judgeAliases(policy, sandbox, commands, await refsAbout(policy, commands, server));
+  } catch (error) {
+    if (error instanceof ClientGone) throw error;
+    return [findingOf(error, policy)];
+  }
 }
 
 /** The limit holds also for what is not kept. */

@@ -1,6 +1,7 @@
 // The commits that a push brings, and where they touch what the server already has. What counts as already there is
 // what the server's own branches and tags reach: an object store shared with forks holds commits of strangers too, and
 // so do refs/pull. // Guards: threats.md T22
+import type { RemoteRef } from '../../git-wire/fetch-v2.ts';
 import type { Commit } from '../../git-wire/object-commit.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import { isDeletion, type PushCommand } from '../../git-wire/push-command.ts';
@@ -21,10 +22,10 @@ const maxKnownRefs = 20_000;
 export async function findNewCommits(
   commands: readonly PushCommand[],
   objects: PackObjects,
+  refs: readonly RemoteRef[],
   server: GitServer,
-  prefixes: readonly string[],
 ): Promise<PushedHistory> {
-  const tips = await tipsOf(server, prefixes);
+  const tips = tipsOf(refs);
   const known = new Set(tips.values());
   const unknown = boundaryOf(commands, objects).filter((id) => !known.has(id));
   const stray = await notReached(server, unknown, known);
@@ -68,7 +69,7 @@ function newest(commits: ReadonlyMap<string, Commit>, ids: ReadonlySet<string>):
 }
 
 async function ownTips(server: GitServer): Promise<Set<string>> {
-  return new Set((await tipsOf(server, ['refs/heads/', 'refs/tags/'])).values());
+  return new Set(tipsOf(await server.refs(['refs/heads/', 'refs/tags/'])).values());
 }
 
 /** What the pack leads to without holding it: parents of its commits, targets of its tags, and tips outside of it. */
@@ -85,8 +86,8 @@ function boundaryOf(commands: readonly PushCommand[], objects: PackObjects): str
   return [...outside];
 }
 
-async function tipsOf(server: GitServer, prefixes: readonly string[]): Promise<Map<string, string>> {
-  const refs = await server.refs(prefixes);
+/** What the server's branches and tags lead to. */
+function tipsOf(refs: readonly RemoteRef[]): Map<string, string> {
   const own = refs.filter(({ name }) => name.startsWith('refs/heads/') || name.startsWith('refs/tags/'));
   return new Map(own.map(({ name, id, peeled }) => [name, peeled ?? id]));
 }

@@ -68,7 +68,7 @@ export async function judgeRefMoves(
   if (findings.length > 0) return findings;
   const empty = new PackObjects(new PackEntries(0), () => Promise.reject(new Error('an empty pack has no content')));
   await empty.resolve();
-  return judgeContent(policy, commands, empty, server);
+  return judgeContent(policy, sandbox, commands, empty, server);
 }
 
 /** A commit of GitHub's own making on top of a branch: nothing is rewritten, so the branch and the path decide. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isMove, judgeHistory, judgeTips } from '../../../src/authorize/git/judge-history.ts';
+import { isMove, judgeHistory } from '../../../src/authorize/git/judge-history.ts';
 import type { PushCommand } from '../../../src/git-wire/push-command.ts';
 import { objectsOf, packOf } from '../git-wire/pack-builder.ts';
 import { command, History, MemoryServer, zeroId } from './git-push-ground.ts';
@@ -121,29 +121,5 @@ describe('a push that would rewrite a branch is found', () => {
     );
     await expect(judging).rejects.toMatchObject({ code: 'too-large' });
     expect(server.asked.length).toBe(64);
-  });
-});
-
-describe('a branch is a commit', () => {
-  test('a tag, a tree of the pack is none; what is not in the pack is judged elsewhere', async () => {
-    const { history, old } = ground();
-    const tree = history.tree({ a: '1' });
-    const tag = history.tag(old);
-    const commit = history.commit([old]);
-    const objects = await objectsOf(packOf(history.partsOf([tree, tag, commit])));
-    const commands = [
-      command('refs/heads/tree', tree),
-      command('refs/heads/tag', tag),
-      command('refs/heads/commit', commit),
-      command('refs/heads/elsewhere', old),
-      command('refs/heads/gone', zeroId, old),
-      command('refs/tags/v1', tag),
-    ];
-    const found = judgeTips(commands, objects);
-    expect(found.map(({ ref, code, rule }) => [ref, code, rule])).toEqual([
-      ['refs/heads/tree', 'push.namespace', 'built-in: a branch is a commit'],
-      ['refs/heads/tag', 'push.namespace', 'built-in: a branch is a commit'],
-    ]);
-    expect(found[0]?.message).toBe('refs/heads/tree would name something that is not a commit');
   });
 });

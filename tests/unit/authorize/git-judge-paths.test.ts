@@ -13,7 +13,7 @@ const policy = handMadePolicy({ protectedPaths: ['codeowners', '.github/workflow
 async function judge(pack: Buffer, tip: string, server: MemoryServer): Promise<PushFinding[]> {
   const objects = await objectsOf(pack);
   const prefixes = ['refs/heads/work', 'refs/heads/main', 'refs/heads/master'];
-  const history = await findNewCommits([command('refs/heads/work', tip)], objects, server, prefixes);
+  const history = await findNewCommits([command('refs/heads/work', tip)], objects, await server.refs(prefixes), server);
   return judgePaths(policy, new PushObjects(objects, server), history, server);
 }
 

@@ -48,7 +48,7 @@ describe('a push that breaks no rule is sent on exactly as it was judged', () =>
     judged.trail.end();
   });
 
-  test('the probe before a large push, and a deletion that is allowed, ask the server nothing', async () => {
+  test('the probe before a large push asks nothing, and a deletion that is allowed only under which name it is known', async () => {
     const { server, main } = ground();
     const policy = { ...strict, allowBranchDeletion: true };
     const deletion = commandLines([command('refs/heads/sandbox/work', zeroId, main)]);
@@ -56,7 +56,7 @@ describe('a push that breaks no rule is sent on exactly as it was judged', () =>
       const { result } = pushing(withBody([body]), server, { policy });
       expect(Buffer.concat((await sentBy(await result)).chunks)).toEqual(body);
     }
-    expect(server.asked).toEqual([]);
+    expect(server.asked).toEqual(['refs refs/heads/sandbox/work refs/heads/main refs/heads/master']);
   });
 
   test('a simple push asks for refs, its parent and one directory, and nothing about ancestry', async () => {
@@ -82,12 +82,12 @@ describe('a push that breaks no rule is sent on exactly as it was judged', () =>
       ),
     ]);
     await pushing(withBody([body]), server).result;
-    expect(server.asked).toContain('refs refs/heads/ refs/heads/main refs/heads/master');
+    expect(server.asked).toContain('refs refs/heads/ refs/tags/ refs/heads/main refs/heads/master');
   });
 });
 
 describe('a push that is decided by its commands alone is not kept waiting', () => {
-  test('it goes on while it is still coming, and the server is not asked', async () => {
+  test('it goes on while it is still coming, and the server is asked for no more than names', async () => {
     const { server, good } = ground();
     const exchange = withBody([good.subarray(0, good.length - 40)], 'goes on');
     const { opened, spool, result } = pushing(exchange, server, { policy: byCommands });
@@ -102,7 +102,11 @@ describe('a push that is decided by its commands alone is not kept waiting', () 
     exchange.to?.end(null);
     await turns();
     expect([Buffer.concat(to.chunks).equals(good), to.ended]).toEqual([true, null]);
-    expect([opened, spool.bytes, server.asked]).toEqual([[], 0, []]);
+    expect([opened.length, spool.bytes, server.asked]).toEqual([
+      1,
+      0,
+      ['refs refs/heads/sandbox/work refs/heads/main refs/heads/master'],
+    ]);
   });
 
   test('the limit holds for it too: the upstream must not see a whole push', async () => {

@@ -12,7 +12,8 @@ function ground() {
   server.name(base, 'base');
   const find = async (tip: string, sent?: Iterable<string>, ref = 'refs/heads/work'): Promise<PushedHistory> => {
     const pack = sent === undefined ? history.pack([tip], server) : packOf(history.partsOf(sent));
-    return findNewCommits([command(ref, tip)], await objectsOf(pack), server, [ref, 'refs/heads/main']);
+    const refs = await server.refs([ref, 'refs/heads/main']);
+    return findNewCommits([command(ref, tip)], await objectsOf(pack), refs, server);
   };
   return { history, base, main, server, find };
 }

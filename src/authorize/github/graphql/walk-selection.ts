@@ -79,6 +79,7 @@ export class SelectionWalk {
 
   /** A repository is seen whole only where it was bound; where something merely leads to one, it may be another. */
   #viewInside(type: string, place: Place): View {
+    if (type === 'Query' || type === 'Mutation') throw notJudged(`a fragment on ${type} stands below the root`);
     return type === 'Repository' && !place.bound ? 'ref' : place.view;
   }
 
