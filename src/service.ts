@@ -14,10 +14,12 @@ import { Journal } from './audit/journal.ts';
 import { Metrics } from './audit/metrics.ts';
 import { createAuthorizeStage } from './authorize/authorize-stage.ts';
 import type { GithubPorts } from './authorize/github/github-ports.ts';
+import { loadGithubTables } from './authorize/github/load-tables.ts';
 import { SandboxLimits } from './authorize/limits.ts';
 import type { Gateway, StartOptions, StartSummary } from './cli/gateway-port.ts';
 import { lookupBySystem } from './forward/find-upstream.ts';
 import { createForwardStage } from './forward/forward-stage.ts';
+import { callUpstream } from './gateway-call.ts';
 import { createGitServer } from './git-server.ts';
 import { createIdentifyStage } from './identify/identify-stage.ts';
 import { SandboxRegistry } from './identify/registry.ts';
@@ -41,6 +43,8 @@ import { createRequestServer } from './serve-request.ts';
 const drainMs = 10_000;
 
 export async function startGateway(options: StartOptions): Promise<Gateway> {
+  // A broken table must stop the start, not a request.
+  loadGithubTables();
   const places = placesIn(options.home);
   const log = options.log ?? createLog();
   const machine = thisMachine();
@@ -54,7 +58,11 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const leaves = new LeafMinter(ca);
   const instance = `sallyport-${ca.fingerprint.replaceAll(':', '').slice(0, 12).toLowerCase()}`;
   const journal = new Journal({ directory: places.journalDirectory, ...policy().audit, log });
-  const secrets = new SecretStore();
+  const secrets: SecretStore = new SecretStore(process.env, Date.now, {
+    call: (call) => callUpstream(forward, call),
+    isLive: (sandbox) => registry.lookUpId(sandbox.id) === sandbox,
+    report: (what, detail) => log.info(what, detail),
+  });
   secrets.configure(policy().credentials);
   const registry = await SandboxRegistry.open({
     backup: createFileBackup(places.registryFile),
@@ -119,6 +127,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     doors.cut(id);
     forward.drop(id);
     lfsTickets.drop(id);
+    secrets.drop(id);
   });
   live.onChange((changed) => {
     secrets.configure(changed.credentials);
@@ -160,6 +169,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   ];
   const stop = async (graceMs: number): Promise<void> => {
     await doors.drain(graceMs);
+    await secrets.close();
     forward.drop(null);
     for (const step of undo) await step();
   };

@@ -47,7 +47,7 @@ describe('a merge is refused', () => {
     ['a name that is not there', { query: 'query A { viewer { login } }', operationName: 'B' }],
     ['a name twice', { query: 'query A { viewer { login } } query A { viewer { id } }', operationName: 'A' }],
     ['a name that is no string', { query: 'query A { viewer { login } }', operationName: ['A'] }],
-    ['a subscription', 'subscription { x { id } }'],
+    ['a subscription', 'subscription { viewer { login } }'],
     ['no operation', 'fragment F on Mutation { clientMutationId }'],
     ['a type', 'type T { a: Int } query { viewer { login } }'],
     ['a directive nobody knows', 'query @live { viewer { login } }'],

@@ -27,6 +27,7 @@ describe('a comment goes to the own repository alone', () => {
     ['under the prefix of a user', ids.foreignIssue.replace('I_', 'U_')],
     ['as a number', 2],
     ['as a list', [ids.foreignIssue]],
+    ['as a list of one, which GitHub would not take', [ids.issue]],
     ['as a list with the own one first', [ids.issue, ids.foreignIssue]],
     ['as an object', { id: ids.foreignIssue }],
     ['as true', true],
@@ -62,6 +63,20 @@ describe('a comment goes to the own repository alone', () => {
     expect((await ask({ query: `mutation { ${field} { clientMutationId } }`, variables: { input: {} } })).said).toMatch(
       /^github\.graphql: /,
     );
+  });
+
+  test('the id of a user names people to assign and ask, and nothing else', async () => {
+    const input = { repositoryId: ids.repository, title: 't', milestoneId: ids.user };
+    const query = 'mutation($input: CreateIssueInput!) { createIssue(input: $input) { clientMutationId } }';
+    expect((await ask({ query, variables: { input } })).said).toMatch(/^github\.node: the node U_/);
+  });
+
+  test('more nodes than GitHub takes at once are refused before anybody is asked', async () => {
+    const many = Array.from({ length: 101 }, (_, n) => `I_kwDOAAAAAc4AAA${String(n).padStart(3, 'A')}`);
+    const query = 'query($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    const asked = await ask({ query, variables: { ids: many } });
+    expect(asked.said).toMatch(/at most 100 nodes/);
+    expect(asked.looked).toEqual([]);
   });
 
   test('a variable declared twice is refused', async () => {

@@ -10,6 +10,7 @@ import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { withBodyOf } from '../git/git-head.ts';
 import { notItsRepository } from '../git/git-request.ts';
 import { authorizeGraphql } from './authorize-graphql.ts';
+import { askingFor } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
 import { hasJudgedBody, judgeGithubBody } from './judge-body.ts';
 
@@ -66,7 +67,7 @@ export async function bindRepository(
 ): Promise<Permission> {
   const id = permission.github!.repositoryId;
   if (id === null) return permission;
-  const repository = await ports.questions.repositoryById(flow, permission, id, signal);
+  const repository = await ports.questions.repositoryById(flow, askingFor(flow, permission), id, signal);
   if (repository !== null && coversRepository(flow.sandbox.repos, repository)) return { ...permission, repository };
   throw notItsRepository(repository ?? `the repository with number ${id}`, flow.sandbox);
 }

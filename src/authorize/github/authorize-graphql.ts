@@ -13,7 +13,7 @@ import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { withBodyOf } from '../git/git-head.ts';
 import { findingOf } from '../git/push-failure.ts';
 import type { PushFinding } from '../git/push-finding.ts';
-import { gitSideOf } from './git-side.ts';
+import { askingFor, gitSideOf } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
 import { type GraphqlVerdict, judgeGraphql } from './graphql/judge-graphql.ts';
 import { type NodeResolver, RememberedNodes } from './graphql/node-facts.ts';
@@ -85,9 +85,8 @@ function nodesFor(flow: Identified, permission: Permission, ports: GithubPorts, 
     memory = { ask, nodes: new RememberedNodes((body) => ask.now(body)) };
     memories.set(key, memory);
   }
-  // Asked on behalf of the request that needs it now: with a repository, because an app's token is for repositories.
-  const own = sandbox.repos.find((repository) => !repository.endsWith('/*')) ?? null;
-  const asking = { ...permission, repository: permission.repository ?? own };
+  // Asked on behalf of the request that needs it now.
+  const asking = askingFor(flow, permission);
   memory.ask.now = (body) => ports.questions.graphql(flow, asking, body, signal);
   return memory.nodes;
 }

@@ -1,5 +1,5 @@
-// The git side of a repository that a call of the API is about: the same host or its site, asked with the credential that
-// belongs to git there.
+// With what right the gateway asks on behalf of a call of the API: the git side of its repository (the same host or its
+// site, with the credential that belongs to git there), and GitHub itself.
 import type { Identified, Permission } from '../../flow/flow.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { chooseCredential } from '../credential-choice.ts';
@@ -20,6 +20,12 @@ export function gitSideOf(
     repository,
   };
   return { gitFlow: { ...flow, canonical }, gitPermission };
+}
+
+/** An app's token is for repositories: a question that names none is asked with that of one of the sandbox's own. */
+export function askingFor({ sandbox }: Identified, permission: Permission): Permission {
+  const own = sandbox.repos.find((repository) => !repository.endsWith('/*')) ?? null;
+  return { ...permission, repository: permission.repository ?? own };
 }
 
 /** api.github.com belongs to github.com; an Enterprise host is its own site, or has a name before it. */

@@ -1,6 +1,6 @@
 // What a call of GitHub's REST API would do, to which repository, and whether it may, from its method and path. Deny by
-// default: a write that is not in the table is refused, and so is a read that cannot be tied to a repository of the
-// sandbox, unless anybody may read it. // Guards: threats.md T8
+// default: what is not in the table is refused, and so is a read that cannot be tied to a repository of the sandbox,
+// unless anybody may read it. // Guards: threats.md T8
 import type { CanonicalRequest, GithubRequest } from '../../flow/flow.ts';
 import type { GithubEffect } from '../../flow/github-effects.ts';
 import { Refusal } from '../../flow/refusal.ts';
@@ -59,7 +59,7 @@ function judgeMethod(
 ): GithubDecision {
   const found = findRestOperation(method, rawPath);
   if (found?.kind === 'doubt') throw notUnderstood(canonical, `the path ${found.why}`);
-  if (found === null) return unknownOperation(sandbox, canonical, rawPath, method);
+  if (found === null) throw notUnderstood(canonical, 'it is not an operation of GitHub that this gateway knows');
   const asked = `${method} ${canonical.path}`;
   const repository = demandRepository(found, sandbox);
   const github: GithubRequest = {
@@ -70,7 +70,14 @@ function judgeMethod(
   };
   if (found.repository === null) return withoutRepository(policy, sandbox, github, method, asked);
   demandEffect(policy, sandbox, found.effect, asked);
+  refuseForks(found, canonical);
   return { github, repository, mayCarry: true };
+}
+
+/** `base...user:branch` compares with a branch of somebody's fork, which the credential may see and others may not. */
+function refuseForks({ params }: RestOperation, canonical: CanonicalRequest): void {
+  if (![...params].some(([name, value]) => /^(?:basehead|base|head)$/.test(name) && value.includes(':'))) return;
+  throw notUnderstood(canonical, 'it names a branch of another repository');
 }
 
 /** Null when it is named by its number: that is looked up later. */
@@ -100,23 +107,6 @@ function withoutRepository(
 
 function carriesWithoutRepository(effect: GithubEffect): boolean {
   return effect !== 'read-public';
-}
-
-/** A read in a repository of the sandbox may be newer than the table; nothing else that is unknown passes. */
-function unknownOperation(
-  sandbox: Sandbox,
-  canonical: CanonicalRequest,
-  rawPath: string,
-  method: string,
-): GithubDecision {
-  const [, repos, owner, name] = rawPath.split('/');
-  const repository = repos === 'repos' && owner && name ? canonicalRepository(owner, name) : null;
-  if (isRead(method) && repository !== null && !rawPath.includes('%')) {
-    if (!coversRepository(sandbox.repos, repository)) throw notItsRepository(repository, sandbox);
-    const github: GithubRequest = { effect: 'read', operation: 'unknown', params: new Map(), repositoryId: null };
-    return { github, repository, mayCarry: true };
-  }
-  throw notUnderstood(canonical, 'it is not an operation of GitHub that this gateway knows');
 }
 
 function notUnderstood({ method, path }: CanonicalRequest, why: string): Refusal {

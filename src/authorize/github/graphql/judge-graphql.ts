@@ -49,6 +49,9 @@ const withoutRepository: ReadonlySet<GithubEffect> = new Set<GithubEffect>(
   'user organisation app gist create-repository project migration package codespace'.split(' ') as GithubEffect[],
 );
 
+/** Each may have to be asked for; GitHub itself takes no more at once. */
+const maxNodes = 100;
+
 export async function judgeGraphql(question: GraphqlQuestion): Promise<GraphqlVerdict> {
   try {
     return await judge(question);
@@ -132,6 +135,7 @@ function refuseUntied({ name, effect }: RootAsk): void {
 
 async function tieNodes(ids: readonly string[], question: GraphqlQuestion): Promise<ReadonlyMap<string, NodeFacts>> {
   if (ids.length === 0) return new Map();
+  if (ids.length > maxNodes) throw notTied(`one request may name at most ${maxNodes} nodes`);
   let found: ReadonlyMap<string, NodeFacts>;
   try {
     found = await question.nodes.look([...new Set(ids)]);
