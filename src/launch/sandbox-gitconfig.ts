@@ -46,6 +46,8 @@ export function renderSandboxGitconfig(options: SandboxGitOptions): string {
     // Known from git 2.47 on; GIT_TERMINAL_PROMPT says the same to all.
     ['credential.interactive', 'false'],
     ['submodule.recurse', 'false'],
+    // Debian's git with GnuTLS sometimes never ends an upload of unknown length over HTTP/2, whatever is at the other end.
+    ['http.version', 'HTTP/1.1'],
     ...(options.safeDirectories ?? []).map((path): Setting => ['safe.directory', path]),
     ...(options.lfs ? lfsFilter : []),
   ]);
