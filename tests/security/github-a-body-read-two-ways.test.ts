@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sendTunnelled } from '../support/raw-client.ts';
 import { type GithubAttackGround, openGithubGround } from './github-attack-ground.ts';
 
 const target = '/repos/acme/widgets/contents/README.md';
@@ -95,12 +96,9 @@ describe('GitHub reads the body that was judged, and nothing beside it', () => {
   test('a body in pieces, and one with its length, are the same', async () => {
     const text = JSON.stringify({ ...good, branch: 'main' });
     const chunked = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
-    const headers = { 'Transfer-Encoding': 'chunked', 'Content-Type': 'application/json' };
-    const bytes = { method: 'PUT', target, headers };
-    const lines = Object.entries({ Host: 'api.github.com', Connection: 'close', ...bytes.headers });
-    const raw = `PUT ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${chunked}`;
+    const fields = 'Host: api.github.com\r\nConnection: close\r\nContent-Type: application/json\r\n';
+    const raw = `PUT ${target} HTTP/1.1\r\n${fields}Transfer-Encoding: chunked\r\n\r\n${chunked}`;
     ground.api.seen.length = 0;
-    const { sendTunnelled } = await import('../support/raw-client.ts');
     const answer = await sendTunnelled(ground.gateway, 'api.github.com', raw);
     expect(answer.code).toBe('push.protected-branch');
     expect(ground.arrived()).toEqual([]);

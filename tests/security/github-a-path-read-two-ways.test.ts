@@ -56,7 +56,7 @@ const forbidden: readonly [method: string, path: string][] = [
   ['PUT', '/repos/acme/widgets/branches/main/protection'],
   ['POST', '/repos/acme/widgets/keys'],
   ['POST', '/repos/acme/widgets/dispatches'],
-  // Reads are looked at closely too: an unknown one in the own repository passes.
+  // Reads that show what helps an attacker.
   ['GET', '/repos/acme/widgets/hooks'],
   ['GET', '/repos/acme/widgets/collaborators'],
   ['GET', '/repos/acme/widgets/keys'],

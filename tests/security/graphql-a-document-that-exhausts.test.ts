@@ -38,3 +38,9 @@ test.each([
   expect((await ask(query)).said).toBe('allowed');
   expect(performance.now() - startedMs).toBeLessThan(1000);
 });
+
+test('nesting is bounded also where everything in it may be selected', async () => {
+  const nested = (levels: number) => `{ viewer { ${'... { '.repeat(levels)} login ${'}'.repeat(levels)} } }`;
+  expect((await ask(nested(30))).said).toBe('allowed');
+  expect((await ask(nested(50))).said).toMatch(/nested deeper than 40 levels/);
+});

@@ -32,6 +32,7 @@ describe('a search is bound to one repository', () => {
     'x\u00a0repo:o/r',
     'x\trepo:o/r',
     'repo:o/r\norg:a',
+    'repo:o/r "a\nb"',
     'repo:o/r,org:a',
     'repo:"o/r"',
     'repo: o/r',

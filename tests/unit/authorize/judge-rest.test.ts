@@ -42,9 +42,9 @@ describe('a sandbox works in its own repositories on GitHub', () => {
     ['POST', `${api}/repos/acme/widgets/pulls/7/comments/1/replies`],
     ['DELETE', `${api}/repos/acme/widgets/issues/comments/1`],
     ['POST', `${api}/repos/acme/widgets/git/commits`],
+    ['GET', `${api}/repos/acme/widgets/compare/main...sandbox/x`],
     ['GET', `${api}/user`],
     ['GET', `${enterprise}/api/v3/user`],
-    ['GET', `${api}/repos/acme/widgets/newer/than/the/table`],
     ['GET', `${site}/acme/widgets.git/info/refs?service=git-upload-pack`],
     ['GET', `${site}/acme/widgets/info/refs?service=git-upload-pack`],
     ['POST', `${site}/Acme/Widgets.git/git-upload-pack`],
@@ -128,6 +128,11 @@ describe('what cannot be tied to a repository is read as anybody reads it, or no
     ['PUT', 'https://objects.githubusercontent.com/x'],
     ['POST', `${api}/repos/acme/widgets/issues/7x/comments`],
     ['POST', `${api}/repos/acme/widgets/newer/than/the/table`],
+    ['GET', `${api}/repos/acme/widgets/newer/than/the/table`],
+    ['GET', `${api}/repos/acme/widgets/compare/main...stranger:main`],
+    ['GET', `${api}/repos/acme/widgets/compare/main...acme:secrets:main`],
+    ['GET', `${api}/repos/acme/widgets/compare/stranger%3Amain...main`],
+    ['GET', `${api}/repos/acme/widgets/dependency-graph/compare/main...stranger:main`],
     ['OPTIONS', `${api}/repos/acme/widgets`],
   ])('%s %s is not known, so it is refused', (method, url) => {
     expect(outcome(method, url)).toBe('repo.operation-not-judged');

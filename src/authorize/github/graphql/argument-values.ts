@@ -1,6 +1,6 @@
 // The values of arguments as GitHub will see them: variables put in, defaults included. What could be read in two ways
 // (an argument twice, a variable that is not declared) is refused.
-import { type FieldNode, Kind, type OperationDefinitionNode, type ValueNode } from 'graphql';
+import { type FieldNode, Kind, type OperationDefinitionNode, type ValueNode } from 'graphql/language/index.js';
 import { notJudged } from './refuse-graphql.ts';
 
 export type ArgumentValues = Readonly<Record<string, unknown>>;

@@ -1,7 +1,13 @@
 // May this GraphQL request go to GitHub. Every operation of its document is judged, not only the one that would run; what
 // is sent is printed from what was judged. Pure but for its ports. What it does not understand it refuses.
 // Guards: threats.md T8, T27
-import { type DocumentNode, type FieldNode, Kind, type OperationDefinitionNode, visit } from 'graphql';
+import {
+  type DocumentNode,
+  type FieldNode,
+  Kind,
+  type OperationDefinitionNode,
+  visit,
+} from 'graphql/language/index.js';
 import type { GithubEffect } from '../../../flow/github-effects.ts';
 import { Refusal } from '../../../flow/refusal.ts';
 import { VariableValues } from './argument-values.ts';

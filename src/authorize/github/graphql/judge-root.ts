@@ -1,6 +1,6 @@
 // The fields at the root of an operation: which a sandbox may ask for, with which effect, and what they are bound to. All
 // others are refused, also those that GitHub adds later.
-import type { FieldNode } from 'graphql';
+import type { FieldNode } from 'graphql/language/index.js';
 import type { GithubEffect } from '../../../flow/github-effects.ts';
 import { canonicalRepository } from '../../../kit/repository-name.ts';
 import type { ArgumentValues } from './argument-values.ts';

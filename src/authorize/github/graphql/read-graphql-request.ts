@@ -1,9 +1,9 @@
 // Makes one parsed document of a GraphQL request, within limits, and the very body that is sent on: printed from what was
 // parsed, so that no other parser can read anything else in it. Never hands on what it has not understood whole.
+import { GraphQLError } from 'graphql/error/GraphQLError.js';
 import {
   type DocumentNode,
   type FragmentDefinitionNode,
-  GraphQLError,
   Kind,
   Lexer,
   type OperationDefinitionNode,
@@ -12,7 +12,7 @@ import {
   Source,
   TokenKind,
   visit,
-} from 'graphql';
+} from 'graphql/language/index.js';
 import { notJudged } from './refuse-graphql.ts';
 
 export const graphqlLimits = { bodyBytes: 1024 * 1024, tokens: 10_000, depth: 40, operations: 10, valueDepth: 20 };

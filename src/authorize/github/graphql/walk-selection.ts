@@ -1,7 +1,13 @@
 // Walks what an operation selects, type by type, with the table of types: no path may lead out of the repositories of the
 // sandbox. Every field must be in the table; where a thing may be in another repository only its facts can be seen.
 // Conditions (@include, @skip) are taken as met. // Guards: threats.md T8
-import { type FieldNode, type FragmentDefinitionNode, Kind, type SelectionNode, type SelectionSetNode } from 'graphql';
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql/language/index.js';
 import type { GithubEffect } from '../../../flow/github-effects.ts';
 import type { GraphqlType, GraphqlTypes, View } from './graphql-types.ts';
 import { effectNotAllowed, notJudged } from './refuse-graphql.ts';
