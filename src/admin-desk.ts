@@ -21,6 +21,7 @@ import type {
   Permission,
 } from './flow/flow.ts';
 import { HeaderList } from './flow/header-list.ts';
+import { madeRequest } from './flow/made-request.ts';
 import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
 import type { Stage } from './flow/stage.ts';
@@ -194,19 +195,7 @@ function hypothetical(method: string, url: string, fields: Record<string, string
     requestId: 'check',
     arrivedAt: Date.now(),
     caller: { door: 'check', address: null, socketOf: null, proxyAuthorization: null },
-    request: {
-      protocol: 'http/1.1',
-      scheme: 'https',
-      method,
-      target: url,
-      authority: null,
-      headers,
-      connect: null,
-      sni: null,
-      kind: 'http',
-      hiddenName: false,
-      fault: null,
-    },
+    request: madeRequest('https', method, url, headers),
     exchange,
     trail: new Trail(performance.now()),
   };

@@ -5,6 +5,7 @@ import { ClientGone } from './flow/client-gone.ts';
 import type { ResponseHead } from './flow/exchange.ts';
 import type { Authorized, Forwarded, GitOperation, Identified, Injected, Permission } from './flow/flow.ts';
 import { HeaderList } from './flow/header-list.ts';
+import { madeRequest } from './flow/made-request.ts';
 import { Refusal } from './flow/refusal.ts';
 import type { Stage } from './flow/stage.ts';
 import { Trail } from './flow/trail.ts';
@@ -109,19 +110,7 @@ function flowFor(asker: Asker, question: Question, exchange: QuestionExchange): 
     requestId: flow.requestId,
     arrivedAt: Date.now(),
     caller: flow.caller,
-    request: {
-      protocol: 'http/1.1',
-      scheme,
-      method: question.method,
-      target: question.target,
-      authority: null,
-      headers,
-      connect: null,
-      sni: null,
-      kind: 'http',
-      hiddenName: false,
-      fault: null,
-    },
+    request: madeRequest(scheme, question.method, question.target, headers),
     exchange,
     trail: new Trail(performance.now()),
     canonical: { scheme, host, port, method: question.method, kind: 'http', ...canonicalTarget(question.target) },

@@ -2,6 +2,7 @@
 // TLS, upstream.resolve), on connections that no sandbox shares. The credential is in it already, put there by inject/.
 import { canonicalTarget } from './accept/canonical-path.ts';
 import type { Forwarded, Injected } from './flow/flow.ts';
+import { madeRequest } from './flow/made-request.ts';
 import type { OutgoingRequest } from './flow/outgoing-request.ts';
 import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
@@ -89,19 +90,7 @@ function flowFor({ host, method, outgoing }: GatewayCall, exchange: QuestionExch
     requestId: 'gateway',
     arrivedAt: Date.now(),
     caller: { door: '(gateway)', address: null, socketOf: null, proxyAuthorization: null },
-    request: {
-      protocol: 'http/1.1',
-      scheme: 'https',
-      method,
-      target,
-      authority: null,
-      headers: outgoing.headers,
-      connect: null,
-      sni: null,
-      kind: 'http',
-      hiddenName: false,
-      fault: null,
-    },
+    request: madeRequest('https', method, target, outgoing.headers),
     exchange,
     trail: new Trail(performance.now()),
     canonical: { scheme: 'https', host, port: 443, method, kind: 'http', ...canonicalTarget(target) },

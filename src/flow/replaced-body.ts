@@ -23,3 +23,12 @@ export class ReplacedBody extends ExchangeView {
     void pump(this.#source(), to);
   }
 }
+
+/** `inner` with a body that is in memory. */
+export function withBytes(inner: Exchange, bytes: Buffer): ReplacedBody {
+  return new ReplacedBody(inner, { kind: 'length', bytes: bytes.length }, () => once(bytes));
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}

@@ -102,6 +102,7 @@ const requests: readonly (readonly [method: string, url: string, ...headers: str
   ['PUT', 'https://api.github.com/repos/o/r/pulls/1/merge'],
   ['GET', 'https://api.github.com/graphql?query=x'],
   ['GET', 'https://api.github.com/user/repos'],
+  ['GET', 'https://api.github.com/repositories/7/issues'],
   ['GET', 'https://api.github.com/search/issues?q=x'],
   ['GET', 'https://github.com/o/r.git/info/refs?service=git-upload-pack'],
   ['GET', 'https://github.com/o/r.git/info/refs?service=git-receive-pack'],

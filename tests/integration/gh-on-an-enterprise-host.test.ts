@@ -43,6 +43,7 @@ describe('an Enterprise host that the operator named is a GitHub of its own', ()
 
   test('gh finds out what this host can do, and lists issues', async () => {
     expect(await gh('issue', 'list', ...repo)).toContain('1\tOPEN\tThe left widget squeaks');
+    expect(ground.github.seen.map(({ operation }) => operation)).toEqual(['query Issue_fields', 'query IssueList']);
   });
 
   test('pull requests are opened and issues closed', async () => {

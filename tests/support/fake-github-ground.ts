@@ -63,6 +63,8 @@ export async function openGhGround(config: Record<string, unknown> = {}): Promis
     ...clientEnvironment(gateway),
     ...quietGit,
     HOME: folder,
+    // gh keeps what it found out about a host there: an earlier test must not answer for this one.
+    TMPDIR: folder,
     GH_CONFIG_DIR: join(folder, 'gh'),
     GH_TOKEN: 'placeholder',
     GH_PROMPT_DISABLED: '1',

@@ -3,7 +3,7 @@
 import type { Authorized, Identified, Permission } from '../../flow/flow.ts';
 import { learn } from '../../flow/learn.ts';
 import { Refusal } from '../../flow/refusal.ts';
-import { ReplacedBody } from '../../flow/replaced-body.ts';
+import { withBytes } from '../../flow/replaced-body.ts';
 import { readWholeBody } from '../../flow/whole-body.ts';
 import { coversRepository } from '../../kit/repository-name.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
@@ -54,7 +54,7 @@ async function authorizeLater(
   return learn(flow, {
     permission: bound,
     request: withBodyOf(flow.request, sent.length),
-    exchange: new ReplacedBody(exchange, { kind: 'length', bytes: sent.length }, () => once(sent)),
+    exchange: withBytes(exchange, sent),
   });
 }
 
@@ -102,8 +102,4 @@ function tooLarge(): Refusal {
     rule: 'built-in: bounded API calls',
     hint: 'Commit large files in a clone and push them by git.',
   });
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
 }

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { Authorized, Identified, Permission } from '../../flow/flow.ts';
 import { learn } from '../../flow/learn.ts';
 import { Refusal } from '../../flow/refusal.ts';
-import { ReplacedBody } from '../../flow/replaced-body.ts';
+import { withBytes } from '../../flow/replaced-body.ts';
 import { readWholeBody } from '../../flow/whole-body.ts';
 import { zeroId } from '../../git-wire/ref-name.ts';
 import { coversRepository } from '../../kit/repository-name.ts';
@@ -44,7 +44,7 @@ export async function authorizeGraphql(
   return learn(flow, {
     permission: { ...permission, repository: repositories[0] ?? null },
     request: withBodyOf(flow.request, sent.length),
-    exchange: new ReplacedBody(exchange, { kind: 'length', bytes: sent.length }, () => once(sent)),
+    exchange: withBytes(exchange, sent),
   });
 }
 
@@ -143,8 +143,4 @@ function tooLarge(): Refusal {
     rule: 'built-in: bounded API calls',
     hint: 'Ask for less at a time.',
   });
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
 }

@@ -1,13 +1,11 @@
 // The body of a request of git-lfs: small, JSON, read whole and taken apart. What goes on is written anew from what was
 // understood, so that the server cannot read anything else in it than the rules did (a key that stands there twice).
 import type { z } from 'zod';
-import { BodyPull } from '../../../flow/body-pull.ts';
-import { ClientGone } from '../../../flow/client-gone.ts';
-import type { Exchange } from '../../../flow/exchange.ts';
 import type { Identified } from '../../../flow/flow.ts';
 import { learn } from '../../../flow/learn.ts';
 import { Refusal } from '../../../flow/refusal.ts';
-import { ReplacedBody } from '../../../flow/replaced-body.ts';
+import { withBytes } from '../../../flow/replaced-body.ts';
+import { readWholeBody } from '../../../flow/whole-body.ts';
 import { withBodyOf, withoutOwnProof } from '../git-head.ts';
 import { notLfs } from './lfs-refusals.ts';
 
@@ -26,7 +24,9 @@ export async function readLfsBody<Schema extends z.ZodType>(
   if (headers.has('content-encoding')) throw notLfs('its body may not be compressed');
   const exchange = flow.exchange.asPayload();
   learn(flow, { exchange });
-  const read = schema.safeParse(jsonOf(await wholeBody(exchange, maxBytes)));
+  const body = await readWholeBody(exchange, maxBytes);
+  if (body === null) throw tooLarge(maxBytes);
+  const read = schema.safeParse(jsonOf(body));
   if (read.success) return read.data;
   const { path, message } = read.error.issues[0]!;
   throw notLfs(`${path.join('.') || 'the body'}: ${message}`);
@@ -38,27 +38,8 @@ export function withLfsBody<Flow extends Identified>(flow: Flow, body: object): 
   return learn(flow, {
     // Compressed, the answer could not be read on its way back.
     request: withBodyOf(withoutOwnProof(flow.request, ['accept-encoding']), bytes.length),
-    exchange: new ReplacedBody(flow.exchange, { kind: 'length', bytes: bytes.length }, () => once(bytes)),
+    exchange: withBytes(flow.exchange, bytes),
   });
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
-}
-
-async function wholeBody(exchange: Exchange, maxBytes: number): Promise<Buffer> {
-  const { requestFraming } = exchange;
-  if (requestFraming.kind === 'length' && requestFraming.bytes > maxBytes) throw tooLarge(maxBytes);
-  const pull = BodyPull.from(exchange);
-  exchange.onAbandoned = () => pull.fail(new ClientGone());
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of pull) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes);
 }
 
 function jsonOf(body: Buffer): unknown {

@@ -1,1 +1,0 @@
-export { defaultEffects, type GithubEffect, githubEffects } from '../../flow/github-effects.ts';

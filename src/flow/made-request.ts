@@ -1,0 +1,24 @@
+// A request that the gateway makes up itself: a question of its own, or one that `sallyport check` asks about.
+import type { RawRequest } from './flow.ts';
+import type { HeaderList } from './header-list.ts';
+
+export function madeRequest(
+  scheme: RawRequest['scheme'],
+  method: string,
+  target: string,
+  headers: HeaderList,
+): RawRequest {
+  return {
+    protocol: 'http/1.1',
+    scheme,
+    method,
+    target,
+    authority: null,
+    headers,
+    connect: null,
+    sni: null,
+    kind: 'http',
+    hiddenName: false,
+    fault: null,
+  };
+}
