@@ -7,7 +7,7 @@ import { AdminError } from './admin/admin-error.ts';
 import type { AdminPorts, CheckResult, HealthReport } from './admin/admin-ports.ts';
 import { readJournal } from './audit/read-journal.ts';
 import { decide } from './authorize/decide.ts';
-import { readJsonObject } from './authorize/github/authorize-github.ts';
+import { bindRepository, readJsonObject } from './authorize/github/authorize-github.ts';
 import { askJudge } from './authorize/github/authorize-graphql.ts';
 import type { GithubPorts } from './authorize/github/github-ports.ts';
 import { hasJudgedBody, judgeGithubBody } from './authorize/github/judge-body.ts';
@@ -121,8 +121,8 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
     const policy = parts.policy();
     const permission = decideLikeThePath(policy, sandbox, canonical, flow.request.headers);
     const identified: Identified = { ...flow, canonical, sandbox };
-    if (permission.github !== null && asked.body !== undefined) {
-      await checkGithubBody(parts.github, identified, permission, policy, Buffer.from(asked.body));
+    if (permission.github !== null) {
+      await checkGithub(parts.github, identified, permission, policy, asked.body ?? null);
     }
     const { injected } = await parts.inject.run({ ...identified, permission });
     return {
@@ -141,21 +141,24 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
   }
 }
 
-/** The body of a call of GitHub's API, judged as the path would; it may ask GitHub what the path would ask. */
-async function checkGithubBody(
+/** A call of GitHub's API, judged as the path would judge it; it may ask GitHub what the path would ask. */
+async function checkGithub(
   ports: GithubPorts,
   flow: Identified,
   permission: Permission,
   policy: CompiledPolicy,
-  body: Buffer,
+  text: string | null,
 ): Promise<void> {
   const { signal } = new AbortController();
+  const bound = await bindRepository(flow, permission, ports, signal);
+  if (text === null) return;
+  const body = Buffer.from(text);
   const github = permission.github!;
   if (github.operation === 'graphql') {
-    const verdict = await askJudge(flow, permission, policy, body, ports, signal);
+    const verdict = await askJudge(flow, bound, policy, body, ports, signal);
     if (!verdict.allowed) throw verdict.refusal;
   } else if (hasJudgedBody(flow.canonical.method, github)) {
-    await judgeGithubBody(flow, permission, policy, readJsonObject(body), ports, signal);
+    await judgeGithubBody(flow, bound, policy, readJsonObject(body), ports, signal);
   }
 }
 

@@ -40,7 +40,8 @@ export function createGithubQuestions(ports: AskPorts): GithubQuestions {
   return {
     async pull(flow, permission, number, signal) {
       const path = `/repos/${permission.repository}/pulls/${encodeURIComponent(number)}`;
-      const { head, base } = pullAnswer.parse(await askJson(ports, { flow, permission, signal }, 'GET', path, null));
+      const answer = await askJson(ports, { flow, permission, signal }, 'GET', path, null);
+      const { head, base } = read(pullAnswer, answer, flow);
       return { headRepository: head.repo?.full_name ?? null, headBranch: head.ref, baseBranch: base.ref };
     },
 
@@ -49,7 +50,7 @@ export function createGithubQuestions(ports: AskPorts): GithubQuestions {
       return remember(asking, `id ${id}`, async () => {
         if (!/^\d{1,20}$/.test(id)) return null;
         const answer = await askJson(ports, asking, 'GET', `/repositories/${id}`, null).catch(notThere);
-        return answer === null ? null : nameOf(repositoryAnswer.parse(answer).full_name);
+        return answer === null ? null : nameOf(read(repositoryAnswer, answer, flow).full_name);
       });
     },
 
@@ -58,8 +59,18 @@ export function createGithubQuestions(ports: AskPorts): GithubQuestions {
 }
 
 function nameOf(fullName: string): string | null {
-  const [owner = '', name = ''] = fullName.split('/');
-  return canonicalRepository(owner, name);
+  const [owner = '', name = '', ...more] = fullName.split('/');
+  return more.length === 0 ? canonicalRepository(owner, name) : null;
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, answer: unknown, flow: Identified): z.output<Schema> {
+  const parsed = schema.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw noAnswer(flow, parsed.error);
+}
+
+function noAnswer({ canonical: { host } }: Identified, cause: unknown): Refusal {
+  return new Refusal('upstream.protocol', `${host} answered a question of the gateway with something else`, { cause });
 }
 
 /** GitHub says 404 for what the credential may not see. */
@@ -94,9 +105,7 @@ async function askJson(
   try {
     return JSON.parse(Buffer.concat(pieces).toString('utf8'));
   } catch (cause) {
-    throw new Refusal('upstream.protocol', `${flow.canonical.host} answered a question with something else than JSON`, {
-      cause,
-    });
+    throw noAnswer(flow, cause);
   }
 }
 

@@ -40,7 +40,7 @@ export function renderRefusal(refusal: Refusal, flow: Arrived): RefusalAnswer {
 /** gh and GitHub's own libraries show the field `message` too. */
 function isGithubApi({ canonical }: Arrived & Partial<Accepted>): boolean {
   if (canonical === undefined) return false;
-  return /^(?:api|uploads)\.github\.com$/.test(canonical.host) || canonical.path.startsWith('/api/v3/');
+  return /^(?:api|uploads)\.github\.com$/.test(canonical.host) || /^\/api\/(?:v3|uploads)\//.test(canonical.path);
 }
 
 function asJson(refusal: Refusal, flow: Arrived): object {

@@ -8,7 +8,6 @@ import { readWholeBody } from '../../flow/whole-body.ts';
 import { coversRepository } from '../../kit/repository-name.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { withBodyOf } from '../git/git-head.ts';
-import { notItsRepository } from '../git/git-request.ts';
 import { authorizeGraphql } from './authorize-graphql.ts';
 import { askingFor } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
@@ -69,7 +68,12 @@ export async function bindRepository(
   if (id === null) return permission;
   const repository = await ports.questions.repositoryById(flow, askingFor(flow, permission), id, signal);
   if (repository !== null && coversRepository(flow.sandbox.repos, repository)) return { ...permission, repository };
-  throw notItsRepository(repository ?? `the repository with number ${id}`, flow.sandbox);
+  // In the same words whether there is one or not: the sandbox is told nothing that it did not know.
+  throw new Refusal('repo.not-allowed', `the repository with the number ${id} is not one of ${flow.sandbox.id}`, {
+    rule: 'repos of the registration',
+    hint: `Its repositories: ${flow.sandbox.repos.join(', ') || 'none'}. Name one of them as /repos/OWNER/NAME.`,
+    cause: new Error(`number ${id} is ${repository ?? 'none that the credential can see'}`),
+  });
 }
 
 /** Strict: what is judged is what is sent, so it must be one object. An empty body says nothing. */

@@ -151,14 +151,16 @@ async function tieNodes(ids: readonly string[], question: GraphqlQuestion): Prom
   }
   for (const id of ids) {
     const facts = found.get(id);
-    if (facts === undefined) throw notTied(`the node ${id} could not be tied to a repository`);
+    // In the same words whether it is there or not: the sandbox is told nothing that it did not know.
+    const notOurs = `the node ${id} is not one of a repository of this sandbox`;
+    if (facts === undefined) throw notTied(notOurs, new Error('it could not be tied to any repository'));
     const claimed = readNodeId(id)?.repositoryNumber ?? null;
     // An id that names one repository and leads to a thing in another was made by hand.
     if (claimed !== null && facts.repositoryNumber !== null && claimed !== facts.repositoryNumber) {
-      throw notTied(`the node ${id} does not belong to the repository that it names`);
+      throw notTied(notOurs, new Error('it does not belong to the repository that it names'));
     }
     if (!question.covers(facts.repository)) {
-      throw notTied(`the node ${id} belongs to ${facts.repository}, which is not a repository of this sandbox`);
+      throw notTied(notOurs, new Error(`it belongs to ${facts.repository}`));
     }
   }
   return found;
