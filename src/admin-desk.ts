@@ -150,7 +150,7 @@ async function checkGithub(
   text: string | null,
 ): Promise<void> {
   const { signal } = new AbortController();
-  const bound = await bindRepository(flow, permission, ports, signal);
+  const bound = await bindRepository(flow, permission, policy, ports, signal);
   if (text === null) return;
   const body = Buffer.from(text);
   const github = permission.github!;

@@ -134,6 +134,7 @@ describe('and with a body, the decision that the body makes', () => {
     ['PUT', workflow, { branch: 'main', message: 'x', content: '' }],
     ['PUT', workflow, { branch: 'sandbox/x', message: 'x', content: '' }],
     ['PUT', 'https://api.github.com/repos/o/r/contents/README.md', { branch: 'sandbox/x', message: 'x', content: '' }],
+    ['PUT', 'https://api.github.com/repos/o/r/contents/README.md?branch=main', { branch: 'sandbox/x' }],
     ['POST', review, { event: 'COMMENT', body: 'fine' }],
     ['POST', review, { event: 'APPROVE' }],
     ['POST', review, ['APPROVE']],

@@ -205,6 +205,17 @@ describe('a call that writes a branch is judged by its body, or refused', () => 
     for (const effect of loadGraphqlTable().mutations.values()) expect(effects).toContain(effect);
   });
 
+  // A server that obeys `_method` in a query or a form could turn one writing method into another.
+  test('no path has a write that is allowed beside one that is not', () => {
+    const writes = new Map<string, Set<boolean>>();
+    for (const { method, template, effect } of loadRestTable().operations) {
+      if (method === 'GET') continue;
+      writes.set(template, (writes.get(template) ?? new Set()).add(allowed.includes(effect)));
+    }
+    expect(writes.size).toBeGreaterThan(300);
+    expect([...writes].filter(([, both]) => both.size > 1).map(([template]) => template)).toEqual([]);
+  });
+
   test('a write that the table does not know is refused in every method', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'MERGE', 'LINK', 'PROPFIND']) {
       const spelling = { method, url: `https://api.github.com/repos/${own}/made/up`, byNumber: false };

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
 import { SandboxLimits } from '../../src/authorize/limits.ts';
 import type { Authorized, RawRequest } from '../../src/flow/flow.ts';
-import { acceptedFlow, callerFrom, canonicalOf, noGitPorts, refusalOf, sandboxWith } from '../support/hand-made-flow.ts';
+import {
+  acceptedFlow,
+  callerFrom,
+  canonicalOf,
+  noGitPorts,
+  refusalOf,
+  sandboxWith,
+} from '../support/hand-made-flow.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
 
 const policy = handMadePolicy({ allow: [{ host: 'pinned.example.com', tunnel: true }] });
@@ -32,7 +39,14 @@ describe('what passes undecrypted must show, in the clear, the name that was ask
 
   test('the name itself passes, in any case, without a credential', () => {
     for (const sni of ['pinned.example.com', 'Pinned.Example.COM']) {
-      expect(run({ sni }).permission).toEqual({ rule: 'allow[0]', tunnel: true, credential: null, git: null, github: null, repository: null });
+      expect(run({ sni }).permission).toEqual({
+        rule: 'allow[0]',
+        tunnel: true,
+        credential: null,
+        git: null,
+        github: null,
+        repository: null,
+      });
     }
   });
 });

@@ -1,6 +1,6 @@
 // What is done with a call of GitHub's API once its operation is known: a repository named by number is looked up, a body
 // that decides is read whole, judged, and sent on as it was read. Everything else streams through untouched.
-import type { Authorized, Identified, Permission } from '../../flow/flow.ts';
+import type { Authorized, CanonicalRequest, Identified, Permission, RawRequest } from '../../flow/flow.ts';
 import { learn } from '../../flow/learn.ts';
 import { Refusal } from '../../flow/refusal.ts';
 import { withBytes } from '../../flow/replaced-body.ts';
@@ -8,6 +8,8 @@ import { readWholeBody } from '../../flow/whole-body.ts';
 import { coversRepository } from '../../kit/repository-name.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { withBodyOf } from '../git/git-head.ts';
+import { githubPlace } from '../github-place.ts';
+import { refuseBlockedApi } from '../refuse-blocked-api.ts';
 import { authorizeGraphql } from './authorize-graphql.ts';
 import { askingFor } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
@@ -39,7 +41,7 @@ async function authorizeLater(
 ): Promise<Authorized> {
   const gone = new AbortController();
   flow.exchange.onAbandoned = () => gone.abort();
-  const bound = await bindRepository(flow, permission, ports, gone.signal);
+  const bound = await bindRepository(flow, permission, policy, ports, gone.signal);
   if (!isJudged) return learn(flow, { permission: bound });
   refuseParameters(flow);
   const exchange = flow.exchange.asPayload();
@@ -52,7 +54,7 @@ async function authorizeLater(
   const sent = Buffer.from(JSON.stringify(body));
   return learn(flow, {
     permission: bound,
-    request: withBodyOf(flow.request, sent.length),
+    request: asJson(flow.request, sent.length),
     exchange: withBytes(exchange, sent),
   });
 }
@@ -61,19 +63,39 @@ async function authorizeLater(
 export async function bindRepository(
   flow: Identified,
   permission: Permission,
+  policy: CompiledPolicy,
   ports: GithubPorts,
   signal: AbortSignal,
 ): Promise<Permission> {
   const id = permission.github!.repositoryId;
   if (id === null) return permission;
   const repository = await ports.questions.repositoryById(flow, askingFor(flow, permission), id, signal);
-  if (repository !== null && coversRepository(flow.sandbox.repos, repository)) return { ...permission, repository };
+  if (repository !== null && coversRepository(flow.sandbox.repos, repository)) {
+    refuseBlockedUnderItsName(policy, flow.canonical, id, repository);
+    return { ...permission, repository };
+  }
   // In the same words whether there is one or not: the sandbox is told nothing that it did not know.
-  throw new Refusal('repo.not-allowed', `the repository with the number ${id} is not one of ${flow.sandbox.id}`, {
-    rule: 'repos of the registration',
-    hint: `Its repositories: ${flow.sandbox.repos.join(', ') || 'none'}. Name one of them as /repos/OWNER/NAME.`,
-    cause: new Error(`number ${id} is ${repository ?? 'none that the credential can see'}`),
-  });
+  throw new Refusal(
+    'repo.not-allowed',
+    `the repository with the number ${id} is not among the repositories of ${flow.sandbox.id}`,
+    {
+      rule: 'repos of the registration',
+      hint: `Its repositories: ${flow.sandbox.repos.join(', ') || 'none'}. Name one of them as /repos/OWNER/NAME.`,
+      cause: new Error(`number ${id} is ${repository ?? 'none that the credential can see'}`),
+    },
+  );
+}
+
+/** A pattern of the policy names repositories by name: it holds for the number too. */
+function refuseBlockedUnderItsName(
+  policy: CompiledPolicy,
+  canonical: CanonicalRequest,
+  id: string,
+  repository: string,
+): void {
+  const named = (path: string): string => path.replace(`/repositories/${id}`, `/repos/${repository}`);
+  const renamed = { ...canonical, path: named(canonical.path), rawPath: named(canonical.rawPath) };
+  refuseBlockedApi(policy, renamed, canonical.method, githubPlace(policy, renamed));
 }
 
 /** Strict: what is judged is what is sent, so it must be one object. An empty body says nothing. */
@@ -90,6 +112,13 @@ export function readJsonObject(bytes: Buffer): Record<string, unknown> {
     rule: 'built-in: a write is judged by its body',
     hint: 'Send the parameters as one JSON object, without compression.',
   });
+}
+
+/** Whatever the client called it, what goes on is JSON. */
+function asJson(request: RawRequest, bytes: number): RawRequest {
+  const { headers } = withBodyOf(request, bytes);
+  const kept = headers.without((key) => key === 'content-type').append('Content-Type', 'application/json');
+  return { ...request, headers: kept };
 }
 
 /** GitHub reads parameters from the query too: there they would not have been judged. */

@@ -3,7 +3,9 @@
 // has not understood.
 import type { GithubRequest, Identified, Permission } from '../../flow/flow.ts';
 import { Refusal } from '../../flow/refusal.ts';
+import { canonicalRepository, coversRepository } from '../../kit/repository-name.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { notItsRepository } from '../git/git-request.ts';
 import { findingOf } from '../git/push-failure.ts';
 import type { PushFinding } from '../git/push-finding.ts';
 import { demandEffect } from './demand-effect.ts';
@@ -11,12 +13,14 @@ import { gitSideOf } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
 import { findRefWriteJudge } from './judge-ref-write.ts';
 
+const newPull = 'POST /repos/{owner}/{repo}/pulls';
 const reviews = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews';
 const carryEvent = new Set([`POST ${reviews}`, `POST ${reviews}/{review_id}/events`]);
 
 /** Whether the body decides. Then it is read whole, and sent on as it was read. */
 export function hasJudgedBody(method: string, { effect, operation }: GithubRequest): boolean {
-  return effect === 'push' || carryEvent.has(`${method} ${operation}`);
+  const call = `${method} ${operation}`;
+  return effect === 'push' || carryEvent.has(call) || call === newPull;
 }
 
 /** Throws the refusal for what the body asks for. */
@@ -32,6 +36,10 @@ export async function judgeGithubBody(
   const github = permission.github!;
   if (carryEvent.has(`${method} ${github.operation}`)) {
     judgeEvent(policy, flow, github, body);
+    return;
+  }
+  if (`${method} ${github.operation}` === newPull) {
+    judgeHead(flow, permission.repository!, body);
     return;
   }
   const judge = findRefWriteJudge(method, github.operation);
@@ -70,6 +78,22 @@ function judgeEvent(
     'approve',
     `${canonical.method} ${github.operation} with event ${JSON.stringify(event)}`,
   );
+}
+
+/** A pull request shows the branch it is from, with everything in it: that must be the sandbox's own to see. */
+function judgeHead({ sandbox }: Identified, repository: string, body: Readonly<Record<string, unknown>>): void {
+  const { head, head_repo: headRepo } = body;
+  const [owner, name] = repository.split('/') as [string, string];
+  const source = typeof headRepo === 'string' && headRepo !== '' ? headRepo : name;
+  // Without one GitHub refuses it by itself.
+  const parts = head === undefined ? [''] : typeof head === 'string' ? head.split(':') : [];
+  const isPlain =
+    (parts.length === 1 || parts.length === 2) && (headRepo === undefined || typeof headRepo === 'string');
+  const [from, ofName] = source.includes('/') ? (source.split('/') as [string, string]) : [owner, source];
+  const repositoryOfHead = isPlain ? canonicalRepository(parts.length === 2 ? parts[0]! : from, ofName) : null;
+  const named = [repositoryOfHead, source.includes('/') ? canonicalRepository(from, ofName) : repositoryOfHead];
+  if (named.every((one) => one !== null && coversRepository(sandbox.repos, one))) return;
+  throw notItsRepository(`the repository that the pull request is from (${String(head)})`, sandbox);
 }
 
 function notJudged(method: string, path: string): Refusal {

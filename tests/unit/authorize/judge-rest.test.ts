@@ -156,6 +156,16 @@ describe('the policy decides which effects a mode has', () => {
     expect(outcome('GET', `${api}/user/repos`, ['acme/widgets'], policy)).toBe('github');
   });
 
+  test('one that it adds is still subject to blocked_api_patterns', () => {
+    const policy = handMadePolicy({
+      ...open,
+      effects: ['merge'],
+      blocked: { PUT: ['^/repos/[^/]+/[^/]+/pulls/\\d+/merge$'] },
+    });
+    expect(outcome('PUT', merge, ['acme/widgets'], policy)).toBe('policy.blocked-api');
+    expect(outcome('PUT', `${merge}/`, ['acme/widgets'], policy)).toBe('policy.blocked-api');
+  });
+
   test('one that it takes away is gone', () => {
     const policy = handMadePolicy({ ...open, effects: ['read'] });
     expect(outcome('POST', `${api}/repos/acme/widgets/issues`, ['acme/widgets'], policy)).toBe('github.effect');
