@@ -7,7 +7,7 @@ import { AdminError } from './admin/admin-error.ts';
 import type { AdminPorts, CheckResult, HealthReport } from './admin/admin-ports.ts';
 import { readJournal } from './audit/read-journal.ts';
 import { decide } from './authorize/decide.ts';
-import { bindRepository, readJsonObject } from './authorize/github/authorize-github.ts';
+import { bindRepository, readJsonObject, refuseParameters } from './authorize/github/authorize-github.ts';
 import { askJudge } from './authorize/github/authorize-graphql.ts';
 import type { GithubPorts } from './authorize/github/github-ports.ts';
 import { hasJudgedBody, judgeGithubBody } from './authorize/github/judge-body.ts';
@@ -130,7 +130,7 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
       status: 200,
       code: 'allowed',
       rule: permission.rule,
-      reason: permission.git === null ? 'allowed' : `allowed; ${stillJudged(permission.git.operation)}`,
+      reason: reasonOf(permission, canonical.method, asked.body !== undefined),
       hint: '',
       credential: injected,
     };
@@ -158,8 +158,15 @@ async function checkGithub(
     const verdict = await askJudge(flow, bound, policy, body, ports, signal);
     if (!verdict.allowed) throw verdict.refusal;
   } else if (hasJudgedBody(flow.canonical.method, github)) {
+    refuseParameters(flow);
     await judgeGithubBody(flow, bound, policy, readJsonObject(body), ports, signal);
   }
+}
+
+function reasonOf({ git, github }: Permission, method: string, hasBody: boolean): string {
+  if (git !== null) return `allowed; ${stillJudged(git.operation)}`;
+  const waits = github !== null && (github.operation === 'graphql' || hasJudgedBody(method, github));
+  return waits && !hasBody ? 'allowed; what its body asks for is judged when it comes' : 'allowed';
 }
 
 /** What of a git request is decided only when its body is there. */

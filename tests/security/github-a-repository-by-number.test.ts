@@ -19,7 +19,10 @@ beforeAll(async () => {
     replies,
     config: {
       policy: {
-        blocked_api_patterns: { POST: ['^/repos/[^/]+/[^/]+/issues$'], GET: ['^/repos/[^/]+/[^/]+/milestones$'] },
+        blocked_api_patterns: {
+          POST: ['^/repos/[^/]+/[^/]+/(?:issues|labels)$'],
+          GET: ['^/repos/[^/]+/[^/]+/milestones$'],
+        },
         protected_branches: ['main'],
         protected_paths: ['.github/workflows/**'],
       },
@@ -105,5 +108,11 @@ describe('what holds under the name holds under the number', () => {
     );
     await ground.expectRefused({ method: 'POST', target: '/repositories/1/issues', body: {} }, 'policy.blocked-api');
     await ground.expectRefused({ method: 'GET', target: '/repositories/1/milestones' }, 'policy.blocked-api');
+    await ground.expectRefused({ method: 'GET', target: '/%72epositories/%31/milestones/' }, 'policy.blocked-api');
+  });
+
+  test.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])('and for %s', async (field) => {
+    const call = { method: 'GET', target: '/repositories/1/labels', headers: { [field]: 'POST' } };
+    await ground.expectRefused(call, 'policy.blocked-api');
   });
 });

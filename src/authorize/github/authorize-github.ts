@@ -1,6 +1,6 @@
 // What is done with a call of GitHub's API once its operation is known: a repository named by number is looked up, a body
 // that decides is read whole, judged, and sent on as it was read. Everything else streams through untouched.
-import type { Authorized, CanonicalRequest, Identified, Permission, RawRequest } from '../../flow/flow.ts';
+import type { Authorized, Identified, Permission, RawRequest } from '../../flow/flow.ts';
 import { learn } from '../../flow/learn.ts';
 import { Refusal } from '../../flow/refusal.ts';
 import { withBytes } from '../../flow/replaced-body.ts';
@@ -9,6 +9,7 @@ import { coversRepository } from '../../kit/repository-name.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { withBodyOf } from '../git/git-head.ts';
 import { githubPlace } from '../github-place.ts';
+import { judgedMethods } from '../judged-methods.ts';
 import { refuseBlockedApi } from '../refuse-blocked-api.ts';
 import { authorizeGraphql } from './authorize-graphql.ts';
 import { askingFor } from './git-side.ts';
@@ -71,7 +72,7 @@ export async function bindRepository(
   if (id === null) return permission;
   const repository = await ports.questions.repositoryById(flow, askingFor(flow, permission), id, signal);
   if (repository !== null && coversRepository(flow.sandbox.repos, repository)) {
-    refuseBlockedUnderItsName(policy, flow.canonical, id, repository);
+    refuseBlockedUnderItsName(policy, flow, id, repository);
     return { ...permission, repository };
   }
   // In the same words whether there is one or not: the sandbox is told nothing that it did not know.
@@ -89,13 +90,15 @@ export async function bindRepository(
 /** A pattern of the policy names repositories by name: it holds for the number too. */
 function refuseBlockedUnderItsName(
   policy: CompiledPolicy,
-  canonical: CanonicalRequest,
+  { canonical, request }: Identified,
   id: string,
   repository: string,
 ): void {
   const named = (path: string): string => path.replace(`/repositories/${id}`, `/repos/${repository}`);
   const renamed = { ...canonical, path: named(canonical.path), rawPath: named(canonical.rawPath) };
-  refuseBlockedApi(policy, renamed, canonical.method, githubPlace(policy, renamed));
+  for (const method of judgedMethods(canonical.method, request.headers)) {
+    refuseBlockedApi(policy, renamed, method, githubPlace(policy, renamed));
+  }
 }
 
 /** Strict: what is judged is what is sent, so it must be one object. An empty body says nothing. */
@@ -122,7 +125,7 @@ function asJson(request: RawRequest, bytes: number): RawRequest {
 }
 
 /** GitHub reads parameters from the query too: there they would not have been judged. */
-function refuseParameters({ canonical, request }: Identified): void {
+export function refuseParameters({ canonical, request }: Identified): void {
   if (canonical.query === null && !request.headers.has('content-encoding')) return;
   throw new Refusal('malformed.syntax', 'a call that writes takes its parameters from a plain JSON body alone', {
     rule: 'built-in: a write is judged by its body',

@@ -17,10 +17,17 @@ const newPull = 'POST /repos/{owner}/{repo}/pulls';
 const reviews = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews';
 const carryEvent = new Set([`POST ${reviews}`, `POST ${reviews}/{review_id}/events`]);
 
+const issues = '/repos/{owner}/{repo}/issues';
+const carryAssignees = new Set([
+  `POST ${issues}`,
+  `PATCH ${issues}/{issue_number}`,
+  `POST ${issues}/{issue_number}/assignees`,
+]);
+
 /** Whether the body decides. Then it is read whole, and sent on as it was read. */
 export function hasJudgedBody(method: string, { effect, operation }: GithubRequest): boolean {
   const call = `${method} ${operation}`;
-  return effect === 'push' || carryEvent.has(call) || call === newPull;
+  return effect === 'push' || carryEvent.has(call) || carryAssignees.has(call) || call === newPull;
 }
 
 /** Throws the refusal for what the body asks for. */
@@ -36,6 +43,10 @@ export async function judgeGithubBody(
   const github = permission.github!;
   if (carryEvent.has(`${method} ${github.operation}`)) {
     judgeEvent(policy, flow, github, body);
+    return;
+  }
+  if (carryAssignees.has(`${method} ${github.operation}`)) {
+    judgeAssignees(policy, flow, body);
     return;
   }
   if (`${method} ${github.operation}` === newPull) {
@@ -78,6 +89,19 @@ function judgeEvent(
     'approve',
     `${canonical.method} ${github.operation} with event ${JSON.stringify(event)}`,
   );
+}
+
+/** To give an issue to an agent of GitHub's is to start it, with rights of its own. */
+function judgeAssignees(
+  policy: CompiledPolicy,
+  { sandbox }: Identified,
+  body: Readonly<Record<string, unknown>>,
+): void {
+  const named = [body.assignee, body.assignees].flat();
+  const isAgent = (one: unknown): boolean => typeof one !== 'string' || /\[bot\]$|^copilot/i.test(one.trim());
+  const agents = named.filter((one) => one !== undefined && one !== null && isAgent(one));
+  if (agents.length === 0 && body.agent_assignment === undefined) return;
+  demandEffect(policy, sandbox, 'codespace', 'giving an issue to an agent');
 }
 
 /** A pull request shows the branch it is from, with everything in it: that must be the sandbox's own to see. */

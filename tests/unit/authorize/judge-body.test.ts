@@ -34,7 +34,8 @@ describe('the body decides where the address does not', () => {
     ['GET', '/pulls/7/reviews', false],
     ['PUT', '/pulls/7/reviews/7', false],
     ['GET', '/contents/x', false],
-    ['POST', '/issues', false],
+    ['POST', '/issues', true],
+    ['POST', '/issues/{issue_number}/comments', false],
   ])('%s %s: %o', (method, path, isJudged) => {
     expect(hasJudgedBody(method, asked(method, path).permission.github!)).toBe(isJudged);
   });
