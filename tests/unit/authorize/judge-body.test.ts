@@ -35,7 +35,7 @@ describe('the body decides where the address does not', () => {
     ['PUT', '/pulls/7/reviews/7', false],
     ['GET', '/contents/x', false],
     ['POST', '/issues', true],
-    ['POST', '/issues/{issue_number}/comments', false],
+    ['POST', '/issues/7/comments', false],
   ])('%s %s: %o', (method, path, isJudged) => {
     expect(hasJudgedBody(method, asked(method, path).permission.github!)).toBe(isJudged);
   });
