@@ -27,6 +27,8 @@ describe('the running process says which controls are live', () => {
       'identity',
       'allowlist',
       'api-block',
+      'pushes',
+      'github',
       'credentials',
       'addresses',
       'tls',
