@@ -36,8 +36,7 @@ function drawPush(ids: readonly string[]) {
 }
 
 function packOf(newIds: readonly string[], leftOut: readonly string[]): Buffer {
-  // By offset inside of the pack: a base by id that is a delta itself could not be told from one that is left out.
-  const form = chance.one([['--thin', '--delta-base-offset'], ['--delta-base-offset'], []]);
+  const form = chance.one([['--thin', '--delta-base-offset'], ['--thin'], ['--delta-base-offset'], []]);
   const options = [
     ...form,
     ...(chance.below(2) === 0 ? ['--no-reuse-delta'] : []),
