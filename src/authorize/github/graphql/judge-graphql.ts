@@ -1,6 +1,6 @@
 // May this GraphQL request go to GitHub. Every operation of its document is judged, not only the one that would run; what
 // is sent is printed from what was judged. Pure but for its ports. What it does not understand it refuses.
-// Guards: threats.md T8, T27
+// Guards: threats.md T8, T28
 import {
   type DocumentNode,
   type FieldNode,
