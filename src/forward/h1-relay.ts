@@ -12,12 +12,11 @@ import { MessageWriter } from '../http1/message-writer.ts';
 import { type ParsedResponseHead, parseResponseHead } from '../http1/response-head.ts';
 import { encodeChunk, lastChunk } from '../http1/write-head.ts';
 import { endToEnd } from './end-to-end.ts';
+import { HeldHead } from './held-head.ts';
 import { maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { requestHead } from './request-head.ts';
 import { brokeOff, tooSlow, unsafeAnswer } from './upstream-faults.ts';
 import type { ConnectionOwner, H1Upstream, UpstreamPool } from './upstream-pool.ts';
-
-const lineFeed = 0x0a;
 
 export function relayH1(
   upstream: H1Upstream,
@@ -39,11 +38,10 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   readonly #resolve: (flow: Forwarded) => void;
   readonly #reject: (error: Error) => void;
   readonly #rechunk: boolean;
+  readonly #heldHead = new HeldHead();
   #message: MessageWriter | null = null;
   #keepAlive: string | undefined;
   #requestSent = false;
-  #heldHead: Buffer | null = null;
-  #triedBytes = 0;
   #interim = 0;
   #response: ParsedResponseHead | null = null;
   #reader: BodyReader | null = null;
@@ -141,19 +139,13 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   }
 
   #readHead(chunk: Buffer): void {
-    const bytes = this.#heldHead === null ? chunk : Buffer.concat([this.#heldHead, chunk]);
-    // A head that drips in byte by byte is not parsed from its start for every byte.
-    if (this.#heldHead !== null && !chunk.includes(lineFeed) && bytes.length - this.#triedBytes < 1024) {
-      this.#heldHead = bytes;
-      return;
-    }
-    this.#heldHead = null;
+    const bytes = this.#heldHead.add(chunk);
+    if (bytes === null) return;
     let at = 0;
     for (;;) {
       const head = parseResponseHead(bytes, at, this.#settings.headBytes, this.#flow.canonical.method);
       if (head === null) {
-        this.#heldHead = at === 0 ? bytes : bytes.subarray(at);
-        this.#triedBytes = this.#heldHead.length;
+        this.#heldHead.keep(at === 0 ? bytes : bytes.subarray(at));
         return;
       }
       at = head.headEnd;
@@ -177,7 +169,8 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   #respond(head: ParsedResponseHead): void {
     if (head.status > 599) throw unsafeAnswer(this.#flow, `answered with status ${head.status}`);
     this.#response = head;
-    this.#keepAlive = keepAliveOf(head);
+    const keepAlive = head.keys.indexOf('keep-alive');
+    this.#keepAlive = keepAlive < 0 ? undefined : head.values[keepAlive];
     this.#upstream.deadlineMs = this.#settings.sweeper.nowMs + this.#settings.idleTimeoutMs;
     this.#reader = new BodyReader(head.framing);
     const writer = this.#flow.exchange.respond({
@@ -264,7 +257,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     }
     this.#settled = true;
     this.#writer?.fail(error ?? new Error('upstream closed'));
-    const untouched = this.#response === null && this.#heldHead === null;
+    const untouched = this.#response === null && this.#heldHead.isEmpty;
     if (untouched && this.#upstream.reused) this.#reject(new StaleConnection());
     else {
       this.#reject(brokeOff(this.#flow, 'closed the connection before its answer was complete', error ?? undefined));
@@ -298,9 +291,4 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     const { idleTimeoutMs, headersTimeoutMs, sweeper } = this.#settings;
     this.#upstream.deadlineMs = sweeper.nowMs + (this.#response === null ? headersTimeoutMs : idleTimeoutMs);
   }
-}
-
-function keepAliveOf(head: ParsedResponseHead): string | undefined {
-  const at = head.keys.indexOf('keep-alive');
-  return at < 0 ? undefined : head.values[at];
 }

@@ -1,5 +1,6 @@
 // What is done with a call of GitHub's API once its operation is known: a repository named by number is looked up, a body
 // that decides is read whole, judged, and sent on as it was read. Everything else streams through untouched.
+import { ClientGone } from '../../flow/client-gone.ts';
 import type { Authorized, Identified, Permission, RawRequest } from '../../flow/flow.ts';
 import { learn } from '../../flow/learn.ts';
 import { Refusal } from '../../flow/refusal.ts';
@@ -52,6 +53,8 @@ async function authorizeLater(
   exchange.onAbandoned = () => gone.abort();
   const body = readJsonObject(bytes);
   await judgeGithubBody(flow, bound, policy, body, ports, gone.signal);
+  // Nothing is written for somebody who is no longer there to hear of it.
+  if (gone.signal.aborted) throw new ClientGone();
   const sent = Buffer.from(JSON.stringify(body));
   return learn(flow, {
     permission: bound,

@@ -2,6 +2,7 @@
 // nodes is asked of GitHub and remembered for a while, for each sandbox and credential by itself. Writes to refs obey the
 // rules of a push.
 import { LRUCache } from 'lru-cache';
+import { ClientGone } from '../../flow/client-gone.ts';
 import type { Authorized, Identified, Permission } from '../../flow/flow.ts';
 import { learn } from '../../flow/learn.ts';
 import { Refusal } from '../../flow/refusal.ts';
@@ -16,7 +17,7 @@ import type { PushFinding } from '../git/push-finding.ts';
 import { askingFor, gitSideOf } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
 import { type GraphqlVerdict, judgeGraphql } from './graphql/judge-graphql.ts';
-import { type NodeResolver, RememberedNodes } from './graphql/node-facts.ts';
+import { type NodeMemory, type NodeResolver, newNodeMemory, RememberedNodes } from './graphql/node-facts.ts';
 import type { GraphqlRefWrite } from './graphql/ref-write.ts';
 import { renderGraphqlRefusal } from './graphql/refuse-graphql.ts';
 import { findingsRefusal } from './judge-body.ts';
@@ -38,6 +39,7 @@ export async function authorizeGraphql(
   exchange.onAbandoned = () => gone.abort();
   if (body === null) throw inGraphql(tooLarge(), flow);
   const verdict = await askJudge(flow, permission, policy, body, ports, gone.signal);
+  if (gone.signal.aborted) throw new ClientGone();
   if (!verdict.allowed) throw inGraphql(verdict.refusal, flow);
   const { body: sent, repositories, asked } = verdict;
   learn(flow, { asked: [...asked, ...repositories].join(' ') });
@@ -72,23 +74,15 @@ export function askJudge(
 }
 
 /** What was learned about nodes, by who learned it. */
-const memories = new LRUCache<string, { nodes: RememberedNodes; ask: { now: (body: Buffer) => Promise<unknown> } }>({
-  max: 1_000,
-});
+const memories = new LRUCache<string, NodeMemory>({ max: 1_000 });
 
 function nodesFor(flow: Identified, permission: Permission, ports: GithubPorts, signal: AbortSignal): NodeResolver {
   const { sandbox, canonical } = flow;
   const key = `${sandbox.id} ${canonical.host} ${permission.credential ?? ''}`;
-  let memory = memories.get(key);
-  if (memory === undefined) {
-    const ask = { now: (_body: Buffer): Promise<unknown> => Promise.reject(new Error('nothing was asked yet')) };
-    memory = { ask, nodes: new RememberedNodes((body) => ask.now(body)) };
-    memories.set(key, memory);
-  }
-  // Asked on behalf of the request that needs it now.
+  const memory = memories.get(key) ?? newNodeMemory();
+  memories.set(key, memory);
   const asking = askingFor(flow, permission);
-  memory.ask.now = (body) => ports.questions.graphql(flow, asking, body, signal);
-  return memory.nodes;
+  return new RememberedNodes((body) => ports.questions.graphql(flow, asking, body, signal), memory);
 }
 
 async function judgeWrite(

@@ -1,7 +1,7 @@
 // The one place where an effect on GitHub is allowed or not: by the policy's list for the sandbox's mode.
 import { type GithubEffect, githubEffects } from '../../flow/github-effects.ts';
 import { Refusal } from '../../flow/refusal.ts';
-import type { Sandbox } from '../../flow/sandbox.ts';
+import type { AuthMode, Sandbox } from '../../flow/sandbox.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 
 export function allowsEffect(policy: CompiledPolicy, sandbox: Sandbox, effect: GithubEffect): boolean {
@@ -10,9 +10,14 @@ export function allowsEffect(policy: CompiledPolicy, sandbox: Sandbox, effect: G
 
 /** `asked` says what was asked for, e.g. `PUT /repos/o/r/pulls/1/merge`. */
 export function demandEffect(policy: CompiledPolicy, sandbox: Sandbox, effect: GithubEffect, asked: string): void {
-  if (allowsEffect(policy, sandbox, effect)) return;
-  throw new Refusal('github.effect', `${asked} is not allowed: its effect is "${effect}" (${githubEffects[effect]})`, {
-    rule: `github.effects.${sandbox.authMode}`,
-    hint: `Ask a person to do it. The operator can allow it for all sandboxes of this mode: github: {effects: {${sandbox.authMode}: {allow: [${effect}]}}}.`,
+  if (!allowsEffect(policy, sandbox, effect)) throw effectNotAllowed(effect, asked, sandbox.authMode);
+}
+
+/** `mode` is that of the sandbox, where whoever refuses knows it. */
+export function effectNotAllowed(effect: GithubEffect, asked: string, mode: AuthMode | 'MODE' = 'MODE'): Refusal {
+  const rule = mode === 'MODE' ? 'github.effects' : `github.effects.${mode}`;
+  return new Refusal('github.effect', `${asked} is not allowed: its effect is "${effect}" (${githubEffects[effect]})`, {
+    rule,
+    hint: `Ask a person to do it. The operator can allow it for all sandboxes of this mode: github: {effects: {${mode}: {allow: [${effect}]}}}.`,
   });
 }

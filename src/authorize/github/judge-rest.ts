@@ -2,7 +2,6 @@
 // default: what is not in the table is refused, and so is a read that cannot be tied to a repository of the sandbox,
 // unless anybody may read it. // Guards: threats.md T8
 import type { CanonicalRequest, GithubRequest } from '../../flow/flow.ts';
-import type { GithubEffect } from '../../flow/github-effects.ts';
 import { Refusal } from '../../flow/refusal.ts';
 import type { Sandbox } from '../../flow/sandbox.ts';
 import { canonicalRepository, coversRepository } from '../../kit/repository-name.ts';
@@ -102,11 +101,7 @@ function withoutRepository(
     return { github, repository: null, mayCarry: false };
   }
   demandEffect(policy, sandbox, effect, asked);
-  return { github, repository: null, mayCarry: carriesWithoutRepository(effect) };
-}
-
-function carriesWithoutRepository(effect: GithubEffect): boolean {
-  return effect !== 'read-public';
+  return { github, repository: null, mayCarry: effect !== 'read-public' };
 }
 
 function notUnderstood({ method, path }: CanonicalRequest, why: string): Refusal {

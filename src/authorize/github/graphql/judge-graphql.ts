@@ -10,6 +10,7 @@ import {
 } from 'graphql/language/index.js';
 import type { GithubEffect } from '../../../flow/github-effects.ts';
 import { Refusal } from '../../../flow/refusal.ts';
+import { effectNotAllowed } from '../demand-effect.ts';
 import { VariableValues } from './argument-values.ts';
 import { loadGraphqlInputs } from './graphql-inputs.ts';
 import { loadGraphqlTypes } from './graphql-types.ts';
@@ -18,7 +19,7 @@ import type { NodeFacts, NodeResolver } from './node-facts.ts';
 import { readNodeId } from './node-id.ts';
 import { type GraphqlRequest, readGraphqlRequest, writeGraphqlBody } from './read-graphql-request.ts';
 import { type RefRules, readRefWrites } from './ref-write.ts';
-import { effectNotAllowed, notJudged, notOfSandbox, notTied } from './refuse-graphql.ts';
+import { notJudged, notOfSandbox, notTied } from './refuse-graphql.ts';
 import { refuseDirectives, SelectionWalk } from './walk-selection.ts';
 
 export interface GraphqlQuestion {

@@ -94,13 +94,21 @@ function objectIn(value: unknown): Record<string, unknown> | null {
 /** Things are moved between repositories, and repositories renamed: after this long GitHub is asked again. */
 const rememberedMs = 5 * 60_000;
 
+export type NodeMemory = LRUCache<string, NodeFacts>;
+
 /** One for each host and credential: what one credential may see another may not. */
+export function newNodeMemory(): NodeMemory {
+  return new LRUCache({ max: 10_000, ttl: rememberedMs });
+}
+
+/** Asks on behalf of one request; what it learns serves the next ones too. */
 export class RememberedNodes implements NodeResolver {
   readonly #ask: AskGraphql;
-  readonly #known = new LRUCache<string, NodeFacts>({ max: 10_000, ttl: rememberedMs });
+  readonly #known: NodeMemory;
 
-  constructor(ask: AskGraphql) {
+  constructor(ask: AskGraphql, memory: NodeMemory = newNodeMemory()) {
     this.#ask = ask;
+    this.#known = memory;
   }
 
   async look(ids: readonly string[]): Promise<ReadonlyMap<string, NodeFacts>> {

@@ -1,5 +1,4 @@
 // The refusals of the GraphQL judge, and the form in which gh and other GraphQL clients show one to a person.
-import { type GithubEffect, githubEffects } from '../../../flow/github-effects.ts';
 import { type ProtocolAnswer, Refusal } from '../../../flow/refusal.ts';
 
 /** A document that is not understood, or asks for what no sandbox gets. */
@@ -22,14 +21,6 @@ export function notOfSandbox(repository: string): Refusal {
   return new Refusal('repo.not-allowed', `${repository} is not a repository of this sandbox`, {
     rule: 'repos of the registration',
     hint: 'Work on the repositories this sandbox was registered for, or register it with this one too.',
-  });
-}
-
-export function effectNotAllowed(effect: GithubEffect, asked: string): Refusal {
-  const message = `${asked} is not allowed: its effect is "${effect}" (${githubEffects[effect]})`;
-  return new Refusal('github.effect', message, {
-    rule: 'github.effects',
-    hint: `Ask a person to do it. The operator can allow the effect ${effect} for sandboxes of this mode.`,
   });
 }
 

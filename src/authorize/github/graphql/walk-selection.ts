@@ -9,8 +9,9 @@ import {
   type SelectionSetNode,
 } from 'graphql/language/index.js';
 import type { GithubEffect } from '../../../flow/github-effects.ts';
+import { effectNotAllowed } from '../demand-effect.ts';
 import type { GraphqlType, GraphqlTypes, View } from './graphql-types.ts';
-import { effectNotAllowed, notJudged } from './refuse-graphql.ts';
+import { notJudged } from './refuse-graphql.ts';
 
 export interface Place {
   readonly type: string;
