@@ -51,16 +51,6 @@ const tokenAnswer = z.object({
   repositories: z.array(z.object({ full_name: z.string() })).optional(),
 });
 const levels = ['read', 'write', 'admin'];
-/** As much as the effects need that are allowed by default; asked for as far as the App has them. */
-const defaultPermissions: AppPermissions = {
-  actions: 'read',
-  checks: 'read',
-  contents: 'write',
-  issues: 'write',
-  metadata: 'read',
-  pull_requests: 'write',
-  statuses: 'read',
-};
 
 export class GithubAppApi {
   readonly #name: string;
@@ -107,7 +97,7 @@ export class GithubAppApi {
     owner: string,
     names: readonly string[] | null,
   ): Promise<AppToken> {
-    const permissions = this.#spec.permissions ?? commonTo(defaultPermissions, granted);
+    const permissions = this.#spec.permissions ?? commonTo(this.#spec.usable, granted);
     const wish = { permissions, ...(names === null ? {} : { repositories: names }) };
     const answer = await this.#ask('POST', `/app/installations/${id}/access_tokens`, proof, wish);
     const whatFor = `a token for ${names === null ? `${owner}/*` : names.map((one) => `${owner}/${one}`).join(', ')}`;

@@ -1,6 +1,6 @@
 // `credentials`: names, places and sources, never values. The credentials of presets in use exist even when the
 // document does not mention them (they wait for `sallyport secret set`), so that what the sandbox sends is stripped.
-import type { CredentialSpec, SourceSpec } from './compiled.ts';
+import type { AppPermissions, CredentialSpec, SourceSpec } from './compiled.ts';
 import type { Findings } from './findings.ts';
 import { appSpecOf, enterprisePlacements, githubApp, ownAppCredential } from './github-app-schema.ts';
 import { type PresetCatalog, type PresetCredential, placesToStrip } from './presets.ts';
@@ -19,6 +19,7 @@ export function compileCredentials(
   presetsInUse: readonly string[],
   findings: Findings,
   catalog: PresetCatalog,
+  usable: AppPermissions,
 ): Map<string, CredentialSpec> {
   const compiled = new Map<string, CredentialSpec>();
   for (const name of presetsInUse) {
@@ -46,9 +47,9 @@ export function compileCredentials(
     // `anthropic:` with nothing after it says the same as leaving it out: wait for `secret set`.
     const map: unknown = entry ?? {};
     const spec = known
-      ? readPresetCredential(known, map, path, findings)
+      ? readPresetCredential(known, map, path, findings, usable)
       : 'app' in Object(map)
-        ? readOwnApp(name, map, path, findings, catalog)
+        ? readOwnApp(name, map, path, findings, catalog, usable)
         : readOwn(name, map, path, findings);
     if (!spec) continue;
     const source = spec.source.kind === 'github-app' ? spec.source.privateKey : spec.source;
@@ -67,6 +68,7 @@ function readPresetCredential(
   entry: unknown,
   path: string[],
   findings: Findings,
+  usable: AppPermissions,
 ): CredentialSpec | null {
   const checked = findings.check(presetCredential, entry, path);
   if (!checked) return null;
@@ -83,7 +85,7 @@ function readPresetCredential(
     return null;
   }
   const app = findings.check(githubApp, checked.app, [...path, 'app']);
-  return app ? fromPreset(known, line, appSpecOf(app, 'github.com'), forced, anonymous) : null;
+  return app ? fromPreset(known, line, appSpecOf(app, 'github.com', usable), forced, anonymous) : null;
 }
 
 function fromPreset(
@@ -103,6 +105,7 @@ function readOwnApp(
   path: string[],
   findings: Findings,
   catalog: PresetCatalog,
+  usable: AppPermissions,
 ): CredentialSpec | null {
   const checked = findings.check(ownAppCredential, entry, path);
   const app = findings.check(githubApp, Object(entry).app, [...path, 'app']);
@@ -117,7 +120,7 @@ function readOwnApp(
   const forced = Object.entries(checked.companions ?? {});
   const placed: PresetCredential = { ...github, name, placements: enterprisePlacements(host, github) };
   const anonymous = checked.anonymous ?? github.anonymous;
-  return fromPreset(placed, findings.lineOf(path), appSpecOf(app, host), forced, anonymous);
+  return fromPreset(placed, findings.lineOf(path), appSpecOf(app, host, usable), forced, anonymous);
 }
 
 function readOwn(name: string, entry: unknown, path: string[], findings: Findings): CredentialSpec | null {

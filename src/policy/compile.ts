@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { defaultEffects, type GithubEffect } from '../flow/github-effects.ts';
 import { compileGlob, type Glob } from '../kit/glob.ts';
+import { permissionsFor } from './app-permissions.ts';
 import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
 import { compileUpstream } from './compile-upstream.ts';
@@ -54,10 +55,12 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   findings.check(sections, input.document.value, []);
   const document = asMap(input.document.value);
   const allow = compileAllow(document.allow, findings, input.catalog, input.packages);
-  const credentials = compileCredentials(document.credentials, allow.presets, findings, input.catalog);
+  const github = findings.check(githubSection, document.github ?? {}, ['github']);
+  const effects = { bot: effectsOf(github?.effects.bot), user: effectsOf(github?.effects.user) };
+  const usable = permissionsFor([...effects.bot, ...effects.user]);
+  const credentials = compileCredentials(document.credentials, allow.presets, findings, input.catalog, usable);
   const listen = compileListen(document.listen, findings);
   const policy = compilePolicySection(document.policy, findings);
-  const github = findings.check(githubSection, document.github ?? {}, ['github']);
   const git = findings.check(gitSection, document.git ?? {}, ['git']);
   const limits = findings.check(limitsSection, document.limits ?? {}, ['limits']);
   const audit = findings.check(auditSection, document.audit ?? {}, ['audit']);
@@ -85,7 +88,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     credentialsFor: (host) => placed.find(host),
     ...policy,
     githubHosts: [...new Set(['github.com', ...github.hosts])],
-    githubEffects: { bot: effectsOf(github.effects.bot), user: effectsOf(github.effects.user) },
+    githubEffects: effects,
     gitHosts: new Set([...allow.gitHosts, ...git.hosts]),
     publicFetch: git.public_fetch,
     limits: {
@@ -155,9 +158,11 @@ function protectedPath(text: string): Glob {
 }
 
 /** Blocked wins over allowed. */
-function effectsOf({ allow, block }: Readonly<Record<'allow' | 'block', readonly GithubEffect[]>>): Set<GithubEffect> {
-  const effects = new Set([...defaultEffects, ...allow]);
-  for (const effect of block) effects.delete(effect);
+function effectsOf(
+  change: Readonly<Record<'allow' | 'block', readonly GithubEffect[]>> = { allow: [], block: [] },
+): Set<GithubEffect> {
+  const effects = new Set([...defaultEffects, ...change.allow]);
+  for (const effect of change.block) effects.delete(effect);
   return effects;
 }
 

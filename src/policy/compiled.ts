@@ -54,8 +54,10 @@ export interface GithubAppSpec {
   readonly privateKey: Exclude<SourceSpec, GithubAppSpec>;
   /** null: found by repository. */
   readonly installation: number | null;
-  /** null: what the default effects need, as far as the App has it. */
+  /** As the operator wrote them; null: what the policy can use, as far as the App has it. */
   readonly permissions: AppPermissions | null;
+  /** What the effects that `github.effects` allows in any mode can use. */
+  readonly usable: AppPermissions;
   /** Where its API is: `prefix` stands before every path. */
   readonly api: { readonly host: string; readonly prefix: string };
 }

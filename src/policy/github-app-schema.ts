@@ -1,7 +1,7 @@
 // `app` of a credential: a GitHub App by its number, its private key by a source, never by its text. Enterprise hosts
 // have an App of their own, and what GitHub takes its tokens in is known: nothing of that is for a person to write.
 import { z } from 'zod';
-import type { GithubAppSpec, Placement } from './compiled.ts';
+import type { AppPermissions, GithubAppSpec, Placement } from './compiled.ts';
 import { exactHost } from './host-pattern.ts';
 import { parsePathPattern } from './path-pattern.ts';
 import type { PresetCredential } from './presets.ts';
@@ -62,13 +62,14 @@ export const ownAppCredential = strictKeys(
 );
 
 /** `host`: github.com, or an Enterprise host, which keeps its API under a path of its own. */
-export function appSpecOf(app: AppDocument, host: string): GithubAppSpec {
+export function appSpecOf(app: AppDocument, host: string, usable: AppPermissions): GithubAppSpec {
   return {
     kind: 'github-app',
     appId: String(app.id),
     privateKey: app.private_key,
     installation: app.installation ?? null,
     permissions: app.permissions ?? null,
+    usable,
     api: host === 'github.com' ? { host: 'api.github.com', prefix: '' } : { host, prefix: '/api/v3' },
   };
 }

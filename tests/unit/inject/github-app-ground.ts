@@ -1,10 +1,13 @@
 // A GitHub that answers calls of an App from a script, a clock that a test turns, and sandboxes to mint for.
+
 import { generateKeyPairSync } from 'node:crypto';
+import { defaultEffects } from '../../../src/flow/github-effects.ts';
 import type { Sandbox } from '../../../src/flow/sandbox.ts';
 import { Secret } from '../../../src/flow/secret.ts';
 import type { AppAnswer, AppCall } from '../../../src/inject/github-app-api.ts';
 import { GithubAppSource } from '../../../src/inject/github-app-source.ts';
 import type { SecretAsker, SecretSource } from '../../../src/inject/secret-source.ts';
+import { permissionsFor } from '../../../src/policy/app-permissions.ts';
 import type { GithubAppSpec } from '../../../src/policy/compiled.ts';
 import { sandboxWith } from '../../support/hand-made-flow.ts';
 
@@ -20,6 +23,7 @@ export const appSpec: GithubAppSpec = {
   privateKey: { kind: 'file', path: '/run/secrets/app.pem' },
   installation: null,
   permissions: null,
+  usable: permissionsFor(defaultEffects),
   api: { host: 'api.github.com', prefix: '' },
 };
 

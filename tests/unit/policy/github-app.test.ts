@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { defaultEffects } from '../../../src/flow/github-effects.ts';
+import { permissionsFor } from '../../../src/policy/app-permissions.ts';
 import { describePolicy } from '../../../src/policy/describe-policy.ts';
 import { errorsOf, policyOf } from './pretend-machine.ts';
 
@@ -21,6 +23,7 @@ credentials:
       privateKey: { kind: 'file', path: '/run/secrets/app.pem' },
       installation: null,
       permissions: null,
+      usable: permissionsFor(defaultEffects),
       api: { host: 'api.github.com', prefix: '' },
     });
     expect(spec.anonymous).toBe(true);
