@@ -1,33 +1,33 @@
 #!/usr/bin/env node
 // What the gateway's own code costs per small request, without kernel and TLS: the built path is driven through
 // sockets that only pretend, with identity, policy, injection and journal on. Prints microseconds of CPU per request.
-// usage: node bench/path-cost.mjs [requests]     (needs dist/; --cpu-prof works on it)
+// usage: node bench/path-cost.mjs [requests]     (first: npx tsc -p tsconfig.build.json; --cpu-prof works on it)
 import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAcceptStage } from '../dist/accept/accept-stage.js';
-import { H1Connection } from '../dist/accept/h1-connection.js';
-import { createAudit } from '../dist/audit/audit-stage.js';
-import { Feed } from '../dist/audit/feed.js';
-import { Journal } from '../dist/audit/journal.js';
-import { Metrics } from '../dist/audit/metrics.js';
-import { createAuthorizeStage } from '../dist/authorize/authorize-stage.js';
-import { SandboxLimits } from '../dist/authorize/limits.js';
-import { learn } from '../dist/flow/learn.js';
-import { relayH1 } from '../dist/forward/h1-relay.js';
-import { H1Upstream, UpstreamPool } from '../dist/forward/upstream-pool.js';
-import { createIdentifyStage } from '../dist/identify/identify-stage.js';
-import { SandboxRegistry } from '../dist/identify/registry.js';
-import { createFileBackup } from '../dist/identify/registry-backup.js';
-import { InjectStage } from '../dist/inject/inject-stage.js';
-import { SecretStore } from '../dist/inject/secret-store.js';
-import { createLog } from '../dist/kit/log.js';
-import { Sweeper } from '../dist/kit/sweeper.js';
-import { loadPolicyText } from '../dist/policy/load-policy.js';
-import { thisMachine } from '../dist/policy/machine-files.js';
-import { admissionPath, requestPath } from '../dist/request-path.js';
-import { createRequestServer } from '../dist/serve-request.js';
+import { createAcceptStage } from '../.sallyport-build/modules/accept/accept-stage.js';
+import { H1Connection } from '../.sallyport-build/modules/accept/h1-connection.js';
+import { createAudit } from '../.sallyport-build/modules/audit/audit-stage.js';
+import { Feed } from '../.sallyport-build/modules/audit/feed.js';
+import { Journal } from '../.sallyport-build/modules/audit/journal.js';
+import { Metrics } from '../.sallyport-build/modules/audit/metrics.js';
+import { createAuthorizeStage } from '../.sallyport-build/modules/authorize/authorize-stage.js';
+import { SandboxLimits } from '../.sallyport-build/modules/authorize/limits.js';
+import { learn } from '../.sallyport-build/modules/flow/learn.js';
+import { relayH1 } from '../.sallyport-build/modules/forward/h1-relay.js';
+import { H1Upstream, UpstreamPool } from '../.sallyport-build/modules/forward/upstream-pool.js';
+import { createIdentifyStage } from '../.sallyport-build/modules/identify/identify-stage.js';
+import { SandboxRegistry } from '../.sallyport-build/modules/identify/registry.js';
+import { createFileBackup } from '../.sallyport-build/modules/identify/registry-backup.js';
+import { InjectStage } from '../.sallyport-build/modules/inject/inject-stage.js';
+import { SecretStore } from '../.sallyport-build/modules/inject/secret-store.js';
+import { createLog } from '../.sallyport-build/modules/kit/log.js';
+import { Sweeper } from '../.sallyport-build/modules/kit/sweeper.js';
+import { loadPolicyText } from '../.sallyport-build/modules/policy/load-policy.js';
+import { thisMachine } from '../.sallyport-build/modules/policy/machine-files.js';
+import { admissionPath, requestPath } from '../.sallyport-build/modules/request-path.js';
+import { createRequestServer } from '../.sallyport-build/modules/serve-request.js';
 
 const requests = Number(process.argv[2] ?? 200_000);
 const connections = 64;

@@ -45,7 +45,7 @@ dependencies_ready() {
 build_ready() {
   # Directories count too: a removed file changes its directory.
   [ -f "$root/dist/main.js" ] && [ -f "$state/built" ] &&
-    [ -z "$(find "$root/src" "$root/package.json" "$root/tsconfig.json" "$root/tsconfig.build.json" -newer "$state/built" -print -quit)" ]
+    [ -z "$(find "$root/src" "$root/package.json" "$root/scripts/build.mjs" -newer "$state/built" -print -quit)" ]
 }
 
 # Runs a command whose words matter only when it fails.
@@ -77,7 +77,7 @@ build() {
   # Dated before the compiler reads: what is edited meanwhile is newer and is built next time.
   touch "$state/building"
   rm -rf "$state/dist"
-  (cd "$root" && quietly build node node_modules/typescript/bin/tsc -p tsconfig.build.json --outDir "$state/dist") ||
+  (cd "$root" && quietly build node scripts/build.mjs "$state/dist") ||
     fail 'the build failed (see above).'
   rm -rf "$state/dist.old"
   # Swapped as a whole, so that nobody ever starts half a build.

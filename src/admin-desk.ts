@@ -1,6 +1,6 @@
 // What the admin API can do, put together from the rooms: registrations, credentials, checks, health, the journal. It
 // decides nothing itself; `check` runs the very code that the path runs.
-import { z } from 'zod';
+import * as z from 'zod';
 import { canonicalise } from './accept/accept-stage.ts';
 import type { Doors } from './accept/doors.ts';
 import { AdminError } from './admin/admin-error.ts';

@@ -2,7 +2,7 @@
 // belongs to, and what the GraphQL judge asks about nodes. Asked with the credential of the request that is judged, over the same way out, and remembered for a
 // while. What GitHub says is believed only in the form that is expected.
 import { LRUCache } from 'lru-cache';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type AskPorts, askUpstream, type Question } from './ask-upstream.ts';
 import type { GithubQuestions } from './authorize/github/github-ports.ts';
 import type { Identified, Permission } from './flow/flow.ts';

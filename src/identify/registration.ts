@@ -1,6 +1,6 @@
 // The JSON of `POST /internal/containers` becomes a registration, or every error in it at once. Unknown keys are
 // errors: a misspelt `proof` must not become a sandbox that proves nothing. Never looks at the registry itself.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AuthMode, ProofKind } from '../flow/sandbox.ts';
 import { canonicalRepositoryPattern } from '../kit/repository-name.ts';
 import { canonicalAddress, isCallable } from './canonical-address.ts';

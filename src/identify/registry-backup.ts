@@ -1,7 +1,7 @@
 // The registry's copy on disk, so that a restart, also by kill -9, keeps registrations. Holds hashes, never a
 // secret. A file that cannot be believed is an error with its fix, never silently an empty registry.
 import { lstat, readFile } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { writeFileAtomically } from '../kit/atomic-file.ts';
 import { RegistrationError } from './registration-error.ts';
 import { type StoredSandbox, storedSandbox } from './sandbox-record.ts';

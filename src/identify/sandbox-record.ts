@@ -1,7 +1,7 @@
 // One registered sandbox: what the stages may know of it, plus its time to live and the hash of its secret. The hash
 // sits in a private field, so a record that is logged, spread or serialized by accident does not carry it.
 import { hash, timingSafeEqual } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AuthMode, ProofKind, Sandbox } from '../flow/sandbox.ts';
 
 const text = z.string();

@@ -1,7 +1,7 @@
 // The three calls to GitHub that an App needs: find its installation, mint a token, revoke one. Builds them with the
 // proof or token in them, and believes an answer only when it grants no more than was asked for. What GitHub says in
 // an error goes to the operator, masked; proof, token and body never do.
-import { z } from 'zod';
+import * as z from 'zod';
 import { HeaderList } from '../flow/header-list.ts';
 import { OutgoingRequest } from '../flow/outgoing-request.ts';
 import { reveal, Secret } from '../flow/secret.ts';

@@ -1,8 +1,9 @@
-// The version in package.json, which lies two directories above this file in src/ and in dist/ alike.
+// The version in package.json.
 import { readFileSync } from 'node:fs';
+import { inPackage } from './package-root.ts';
 
 export function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(inPackage('package.json'), 'utf8');
   const { version } = JSON.parse(text) as { version: string };
   return version;
 }

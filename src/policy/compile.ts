@@ -1,6 +1,6 @@
 // From a document to the compiled policy the stages read. Goes through every section, whatever is wrong in another,
 // so that a person sees all errors at once. Never decides about a request; never reads a secret.
-import { z } from 'zod';
+import * as z from 'zod';
 import { defaultEffects, type GithubEffect } from '../flow/github-effects.ts';
 import { compileGlob, type Glob } from '../kit/glob.ts';
 import { permissionsFor } from './app-permissions.ts';

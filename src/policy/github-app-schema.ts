@@ -1,6 +1,6 @@
 // `app` of a credential: a GitHub App by its number, its private key by a source, never by its text. Enterprise hosts
 // have an App of their own, and what GitHub takes its tokens in is known: nothing of that is for a person to write.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AppPermissions, GithubAppSpec, Placement } from './compiled.ts';
 import { exactHost } from './host-pattern.ts';
 import { parsePathPattern } from './path-pattern.ts';

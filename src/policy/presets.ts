@@ -1,7 +1,7 @@
 // The presets that ship with the package: one readable file, config/presets.yaml, in the same rule syntax a user
 // writes. Read once; a mistake in it is a fault of the package and stops the start.
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { inPackage } from '../kit/package-root.ts';
 import type { CredentialSpec, Placement } from './compiled.ts';
 import { readDocument } from './document.ts';
 import { Findings } from './findings.ts';
@@ -31,7 +31,7 @@ export interface PresetCatalog {
 }
 
 // src/policy/presets.ts and dist/policy/presets.js are both two below the package root.
-const presetsFile = fileURLToPath(new URL('../../config/presets.yaml', import.meta.url));
+const presetsFile = inPackage('config', 'presets.yaml');
 
 let loaded: PresetCatalog | null = null;
 

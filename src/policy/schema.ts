@@ -1,6 +1,6 @@
 // The shape of the policy document, section by section, with the sentence for each thing that can be wrong. Small
 // texts (hosts, paths, addresses) are read into their compiled form on the way. Never reads a file.
-import { z } from 'zod';
+import * as z from 'zod';
 import { didYouMean } from './closest-word.ts';
 import type { GithubAppSpec, Injection, SourceSpec } from './compiled.ts';
 import { parseHostName, parseHostPattern } from './host-pattern.ts';

@@ -1,7 +1,7 @@
 // The sections of the document that are plain settings (listen, limits, audit, policy, github, upstream), their
 // bounds and their defaults. Never reads a file.
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type GithubEffect, githubEffects } from '../flow/github-effects.ts';
 import { defaultBlockedApiPatterns, parseBlockedApiPattern } from './blocked-api.ts';
 import { parseHostName } from './host-pattern.ts';

@@ -1,11 +1,10 @@
 // The gateway as an operator runs it: the built command in a process of its own, for the tests that signal and kill it.
 // Built once per test file, from the source as it is, beside the package's own config and dependencies.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
 import { stringify } from 'yaml';
 import { eventually } from './eventually.ts';
 import { type ClientRun, runClient } from './run-client.ts';
@@ -41,7 +40,7 @@ export interface RunningGateway extends RunningCommand {
 
 export function buildCommand(document: Record<string, unknown>): BuiltCommand {
   const home = mkdtempSync(join(tmpdir(), 'sallyport-built-'));
-  transpile(join(root, 'src'), join(home, 'package', 'dist'));
+  execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs'), join(home, 'package', 'dist')]);
   for (const name of ['config', 'package.json', 'node_modules'])
     symlinkSync(join(root, name), join(home, 'package', name));
   const main = join(home, 'package', 'dist', 'main.js');
@@ -81,21 +80,4 @@ export function buildCommand(document: Record<string, unknown>): BuiltCommand {
     },
     remove: () => rmSync(home, { recursive: true, force: true }),
   };
-}
-
-/** What `npm run build` does, without checking the types again. */
-function transpile(from: string, to: string): void {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile) as {
-    config: { compilerOptions: object };
-  };
-  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
-  for (const name of readdirSync(from, { recursive: true, encoding: 'utf8' })) {
-    if (!name.endsWith('.ts')) continue;
-    const target = join(to, name.replace(/\.ts$/, '.js'));
-    mkdirSync(dirname(target), { recursive: true });
-    const source = readFileSync(join(from, name), 'utf8');
-    // The package is ESM throughout; alone, a file does not know it.
-    const compilerOptions = { ...options, noEmit: false, module: ts.ModuleKind.ESNext };
-    writeFileSync(target, ts.transpileModule(source, { compilerOptions }).outputText);
-  }
 }

@@ -1,7 +1,7 @@
 // Reads the tables under config/github: what every operation of GitHub's REST API and every GraphQL mutation does.
 // A line it does not understand, an operation named twice or without an effect stops the start: never half a table.
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { inPackage } from '../../kit/package-root.ts';
 import { type GithubEffect, githubEffects } from '../../flow/github-effects.ts';
 
 export interface RestLine {
@@ -35,8 +35,6 @@ const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const wholePath =
   /^\/(?:[^/{}]+|\{\+?[\w-]+\}|\{base\}\.\.\.\{head\})?(?:\/(?:[^/{}]+|\{\+?[\w-]+\}|\{base\}\.\.\.\{head\}))*$/;
 
-// src/authorize/github and dist/authorize/github are both three below the package root.
-const folder = new URL('../../../config/github/', import.meta.url);
 let rest: RestTable | null = null;
 let graphql: GraphqlTable | null = null;
 
@@ -51,7 +49,7 @@ export function loadGraphqlTable(): GraphqlTable {
 }
 
 function readShipped<Table>(name: string, read: (text: string, file: string) => Table): Table {
-  const file = fileURLToPath(new URL(name, folder));
+  const file = inPackage('config', 'github', name);
   return read(readFileSync(file, 'utf8'), file);
 }
 

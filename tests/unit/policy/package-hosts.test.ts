@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findPackageHosts, type PackageFamily } from '../../../src/policy/package-hosts.ts';
 import { type Pretend, policyOf, pretendMachine } from './pretend-machine.ts';
@@ -40,6 +41,23 @@ describe('npm', () => {
       ]);
     }
     expect(machine.asked).toEqual([['npm', 'config', 'get', 'registry']]);
+  });
+
+  test("takes npm's own default out of the npm beside this Node, and starts no npm for it", async () => {
+    const npm = join(dirname(process.execPath), '..', 'lib', 'node_modules', 'npm');
+    const definitions = join(npm, 'node_modules', '@npmcli', 'config', 'lib', 'definitions', 'definitions.js');
+    const text =
+      "  registry: new Definition('registry', {\n    default: 'https://default.registry.example/',\n    type: url,";
+    const machine = pretendMachine({ files: { [definitions]: text }, npm: 'https://asked.registry.example/' });
+    const found = await findPackageHosts(new Set(['npm']), machine);
+    expect(found.get('npm')!.origins.map((origin) => origin.host)).toEqual(['default.registry.example']);
+    expect(machine.asked).toEqual([]);
+    const built = pretendMachine({
+      files: { [definitions]: text, [join(npm, 'npmrc')]: 'registry=https://built-in.example/' },
+      npm: 'https://asked.registry.example/',
+    });
+    const asked = await findPackageHosts(new Set(['npm']), built);
+    expect(asked.get('npm')!.origins.map((origin) => origin.host)).toEqual(['asked.registry.example']);
   });
 
   test('adds no host and says what to do when npm cannot tell', async () => {

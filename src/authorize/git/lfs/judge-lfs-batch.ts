@@ -1,6 +1,6 @@
 // The batch request: which objects a sandbox wants to have or to bring. An upload needs push rights. The answer names the
 // addresses of a storage and what opens them; the sandbox gets addresses of this door instead, and nothing else of it.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ResponseHead } from '../../../flow/exchange.ts';
 import type { Authorized, Identified, Permission } from '../../../flow/flow.ts';
 import { learn } from '../../../flow/learn.ts';

@@ -1,6 +1,6 @@
 // Locks of LFS files. Everybody who may read the repository may see them; taking and giving back one needs push rights;
 // breaking somebody else's is never let through.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Authorized, Identified, Permission } from '../../../flow/flow.ts';
 import { learn } from '../../../flow/learn.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';

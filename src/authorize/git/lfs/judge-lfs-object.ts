@@ -1,6 +1,6 @@
 // A request under an address that this door handed out: good for the sandbox, place, object, method and time it was made
 // for, and for nothing else. Objects are streamed, in both directions. Never tells what was wrong with a ticket.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Framing } from '../../../flow/exchange.ts';
 import type { Authorized, Identified, Permission } from '../../../flow/flow.ts';
 import { learn } from '../../../flow/learn.ts';

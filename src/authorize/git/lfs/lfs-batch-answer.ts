@@ -1,6 +1,6 @@
 // Rewrites the answer to a batch: every address of the storage becomes a ticket, every other thing that was not asked
 // for or is not known is left out. An answer that names an address which may not be used is not passed on at all.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AnswerRewriter } from '../../../flow/rewritten-answer.ts';
 import { expiryOf, readLfsAddress } from './lfs-address.ts';
 import { unsafeLfsAnswer } from './lfs-refusals.ts';

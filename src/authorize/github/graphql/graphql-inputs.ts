@@ -1,7 +1,7 @@
 // The table of the input types of GitHub's mutations (config/github/graphql-inputs.txt): where in an input node ids stand.
 // Read once; a mistake in it stops the start. A field that is not in the table is one nobody has looked at.
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { inPackage } from '../../../kit/package-root.ts';
 
 export interface InputField {
   /** `ID`, the name of another input type, or null for a plain value. */
@@ -15,7 +15,7 @@ export interface GraphqlInputs {
   ofType(name: string): ReadonlyMap<string, InputField> | null;
 }
 
-const inputsFile = fileURLToPath(new URL('../../../../config/github/graphql-inputs.txt', import.meta.url));
+const inputsFile = inPackage('config', 'github', 'graphql-inputs.txt');
 
 let loaded: GraphqlInputs | null = null;
 

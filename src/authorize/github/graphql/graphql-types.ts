@@ -2,7 +2,7 @@
 // and where they lead. Read once; a mistake in it is a fault of the package and stops the start. What is not in the table
 // does not exist for the judge.
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { inPackage } from '../../../kit/package-root.ts';
 
 /** `full`: in the same repository. `ref`: perhaps in another one, so that only facts may be seen. */
 export type View = 'full' | 'ref';
@@ -26,7 +26,7 @@ export interface GraphqlType {
 export type GraphqlTypes = ReadonlyMap<string, GraphqlType>;
 
 // src/… and dist/… are both four below the package root.
-const typesFile = fileURLToPath(new URL('../../../../config/github/graphql-types.txt', import.meta.url));
+const typesFile = inPackage('config', 'github', 'graphql-types.txt');
 
 let loaded: GraphqlTypes | null = null;
 
