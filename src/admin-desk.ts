@@ -2,7 +2,6 @@
 // decides nothing itself; `check` runs the very code that the path runs.
 import * as z from 'zod';
 import { canonicalise } from './accept/accept-stage.ts';
-import type { Doors } from './accept/doors.ts';
 import { AdminError } from './admin/admin-error.ts';
 import type { AdminPorts, CheckResult, HealthReport } from './admin/admin-ports.ts';
 import { readJournal } from './audit/read-journal.ts';
@@ -26,19 +25,14 @@ import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
 import type { Stage } from './flow/stage.ts';
 import { Trail } from './flow/trail.ts';
-import type { SandboxRegistry } from './identify/registry.ts';
 import { toPublic } from './identify/sandbox-record.ts';
-import { SecretRejected, type SecretStore } from './inject/secret-store.ts';
+import { SecretRejected } from './inject/secret-store.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
+import { type GrantParts, grantDoor } from './sandbox-grant.ts';
 
-export interface DeskParts {
-  readonly registry: SandboxRegistry;
-  readonly secrets: SecretStore;
+export interface DeskParts extends GrantParts {
   readonly inject: Stage<Authorized, Injected>;
-  readonly doors: Doors;
   readonly github: GithubPorts;
-  readonly policy: () => CompiledPolicy;
-  readonly proxyUrl: () => string | null;
   readonly health: () => HealthReport;
   readonly metrics: () => Promise<string>;
   readonly journalDirectory: string;
@@ -67,28 +61,11 @@ const anySandbox: Sandbox = {
 };
 
 export function createAdminDesk(parts: DeskParts): AdminPorts {
-  const { registry, secrets, doors } = parts;
+  const { registry, secrets } = parts;
   return {
     async register(input) {
       const { record, secret } = await registry.register(input);
-      if (record.socketPath !== null) {
-        try {
-          await doors.openPrivate(record.id, record.socketPath);
-        } catch (error) {
-          await registry.remove(record.id);
-          throw new AdminError(500, 'door.socket', `the private socket could not be opened: ${messageOf(error)}`);
-        }
-      }
-      const proxyUrl = parts.proxyUrl();
-      return {
-        record: toPublic(record),
-        proof: {
-          ...(secret !== null && { secret }),
-          ...(record.socketPath !== null && { socket: record.socketPath }),
-          // A sandbox with a socket of its own is known by that alone: another door would turn it away.
-          ...(proxyUrl !== null && record.socketPath === null && { proxy_url: proxyUrl }),
-        },
-      };
+      return { record: toPublic(record), proof: await grantDoor(parts, record, secret) };
     },
     list: () => registry.list().map((record) => toPublic(record)),
     find: (idOrIp) => {
@@ -219,8 +196,4 @@ function answering<T>(act: () => T): T {
     const status = error.reason === 'unknown' ? 404 : error.reason === 'has-source' ? 409 : 400;
     throw new AdminError(status, `credential.${error.reason}`, error.message);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -11,7 +11,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const context = createContext({
   env: process.env,
   cwd: process.cwd(),
-  stdin: process.stdin,
+  // Opened when somebody asks: opening a pipe would change it for the command that `run` hands it to.
+  get stdin() {
+    return process.stdin;
+  },
   stdout: process.stdout,
   stderr: process.stderr,
 });

@@ -1,10 +1,10 @@
 // Runs the path for one arrival and sees it through: a refusal becomes an answer in words, anything else that is thrown
 // becomes a 500 with nothing more forwarded, and every outcome is written down. Nothing is served unrecorded.
 import { randomBytes } from 'node:crypto';
-import type { Arrival } from './accept/proxy-door.ts';
+import type { Arrival } from './accept/door-ports.ts';
 import type { Outcome } from './audit/record.ts';
 import { ClientGone } from './flow/client-gone.ts';
-import type { Arrived, Authorized, Forwarded, Identified } from './flow/flow.ts';
+import type { Arrived, Authorized, Forwarded, Identified, Permission } from './flow/flow.ts';
 import { Refusal } from './flow/refusal.ts';
 import { renderRefusal } from './flow/refusal-answer.ts';
 import type { Path } from './flow/stage.ts';
@@ -21,6 +21,10 @@ export interface ServePorts {
 export interface RequestServer {
   serve(arrival: Arrival): string | null;
   admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
+  /** Would it be admitted? Leaves no record: for what was refused and written down a moment ago. */
+  allows(arrival: Arrival): boolean;
+  /** Is it to pass undecrypted? Leaves no record: what is not is read, and each request in it has its own. */
+  tunnels(arrival: Arrival): boolean;
 }
 
 export function createRequestServer(ports: ServePorts): RequestServer {
@@ -96,7 +100,26 @@ export function createRequestServer(ports: ServePorts): RequestServer {
     }
   }
 
-  return { serve, admit };
+  function permits(arrival: Arrival): Permission | null {
+    const flow = arrive(arrival);
+    try {
+      ports.requireJournal();
+      const admitted = ports.admission.run(flow);
+      if (!(admitted instanceof Promise)) return admitted.permission;
+      admitted.catch(() => {});
+      return null;
+    } catch {
+      // A refusal, or a fault of ours, which is a refusal as well.
+      return null;
+    } finally {
+      flow.trail.end();
+    }
+  }
+
+  const allows = (arrival: Arrival): boolean => permits(arrival) !== null;
+  const tunnels = (arrival: Arrival): boolean => permits(arrival)?.tunnel === true;
+
+  return { serve, admit, allows, tunnels };
 }
 
 function ourFault(cause: unknown): Refusal {

@@ -24,9 +24,11 @@ import { createGitServer } from './git-server.ts';
 import { createIdentifyStage } from './identify/identify-stage.ts';
 import { SandboxRegistry } from './identify/registry.ts';
 import { createFileBackup } from './identify/registry-backup.ts';
+import type { GithubAppPorts } from './inject/github-app-source.ts';
 import { InjectStage } from './inject/inject-stage.ts';
 import { LfsTicketStore } from './inject/lfs-ticket-store.ts';
 import { SecretStore } from './inject/secret-store.ts';
+import { UserKeys } from './inject/user-keys.ts';
 import { placesIn } from './kit/home.ts';
 import { createLog } from './kit/log.ts';
 import { packageVersion } from './kit/package-version.ts';
@@ -34,6 +36,7 @@ import { ensurePrivateDirectory } from './kit/secure-directory.ts';
 import { Spool } from './kit/spool.ts';
 import { Sweeper } from './kit/sweeper.ts';
 import { describeControls } from './live-controls.ts';
+import { NamespaceSandboxes } from './namespace-sandboxes.ts';
 import { LivePolicy } from './policy/live-policy.ts';
 import { findConfigFile } from './policy/load-policy.ts';
 import { thisMachine } from './policy/machine-files.ts';
@@ -58,11 +61,14 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const leaves = new LeafMinter(ca);
   const instance = `sallyport-${ca.fingerprint.replaceAll(':', '').slice(0, 12).toLowerCase()}`;
   const journal = new Journal({ directory: places.journalDirectory, ...policy().audit, log });
-  const secrets: SecretStore = new SecretStore(process.env, Date.now, {
+  const apps: GithubAppPorts = {
     call: (call) => callUpstream(forward, call),
     isLive: (sandbox) => registry.lookUpId(sandbox.id) === sandbox,
     report: (what, detail) => log.info(what, detail),
-  });
+  };
+  const userKeys =
+    options.userKeys === true ? new UserKeys({ home: machine.home, workingDirectory: process.cwd() }) : null;
+  const secrets = new SecretStore(process.env, Date.now, apps, userKeys);
   secrets.configure(policy().credentials);
   const registry = await SandboxRegistry.open({
     backup: createFileBackup(places.registryFile),
@@ -123,7 +129,14 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     maxConnections: () => policy().limits.connections,
   });
 
+  const namespaces = new NamespaceSandboxes({
+    doors,
+    policy,
+    unregister: (id) => registry.remove(id),
+    onFailure: (error) => log.error('a sandbox that is gone could not be unregistered', { error }),
+  });
   registry.onRemoved((id) => {
+    namespaces.forget(id);
     doors.cut(id);
     forward.drop(id);
     lfsTickets.drop(id);
@@ -145,10 +158,11 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     inject,
     github,
     doors,
+    namespaces,
     policy,
     proxyUrl: () => (opened[0] === undefined ? null : `http://${opened[0]}`),
     health: () => ({
-      ready: journal.healthy && opened.length > 0,
+      ready: journal.healthy && (opened.length > 0 || options.doors === 'sandboxes'),
       version: packageVersion(),
       config: policy().origin,
       doors: opened,
@@ -163,6 +177,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
 
   const undo: (() => Promise<void> | void)[] = [
     () => sweeper.stop(),
+    () => namespaces.stop(),
     () => live.stop(),
     () => registry.close(),
     () => journal.close(),
@@ -183,7 +198,8 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     for (const record of registry.list()) {
       if (record.socketPath !== null) await doors.openPrivate(record.id, record.socketPath);
     }
-    for (const { host, port } of policy().listen.proxy) opened.push(await doors.openTcp(host, port));
+    const configured = options.doors === 'sandboxes' ? [] : policy().listen.proxy;
+    for (const { host, port } of configured) opened.push(await doors.openTcp(host, port));
   } catch (error) {
     await stop(0);
     throw error;
@@ -203,7 +219,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     credentials: secrets.list(),
     warnings: warningsOf(live, ca),
   };
-  return { summary, reload: () => live.reload(), stop: () => stop(drainMs) };
+  return { summary, desk, reload: () => live.reload(), stop: () => stop(drainMs) };
 }
 
 function warningsOf(live: LivePolicy, ca: Ca): string[] {

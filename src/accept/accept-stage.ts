@@ -1,11 +1,20 @@
-// The first stage: a request as it was read becomes the one canonical request that every decision uses. CONNECT,
-// SNI, Host and :authority must name the same place, or nothing else is looked at. // Guards: threats.md T5
+// The first stage: a request as it was read becomes the one canonical request that every decision uses. CONNECT, SNI,
+// Host, :authority and the address that was dialled must name the same place, or nothing else is looked at.
+// Guards: threats.md T5
 import type { Accepted, Arrived, CanonicalRequest, RawRequest } from '../flow/flow.ts';
 import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Stage } from '../flow/stage.ts';
 import { type Authority, canonicalHost, parseAuthority } from './canonical-host.ts';
 import { type CanonicalTarget, canonicalTarget } from './canonical-path.ts';
+import {
+  bareAddress,
+  type Destination,
+  parseDestination,
+  refuseBareAddress,
+  refuseOtherAddress,
+} from './check-destination.ts';
+import { canonicalLookup } from './dns-lookup.ts';
 
 const methodToken = /^[A-Z][A-Z-]{0,31}$/;
 const wholeTarget: CanonicalTarget = { path: '/', rawPath: '/', query: null };
@@ -33,8 +42,24 @@ function refuseLoops(request: RawRequest, instance: string): void {
 }
 
 export function canonicalise(request: RawRequest): CanonicalRequest {
+  if (request.destination === null) return readRequest(request, null);
+  const destination = parseDestination(request.destination);
+  refuseBareAddress(request, destination);
+  try {
+    const canonical = readRequest(request, destination);
+    refuseOtherAddress(canonical.host, destination);
+    return canonical;
+  } catch (error) {
+    // One code for every way to mean an address here, whether it was dialled, or said as a name too.
+    if (!(error instanceof Refusal) || error.code !== 'target.literal-address') throw error;
+    throw bareAddress(destination.address);
+  }
+}
+
+function readRequest(request: RawRequest, destination: Destination | null): CanonicalRequest {
   if (request.kind === 'connect') return canonicalConnect(request);
   if (request.kind === 'tunnel') return canonicalTunnel(request);
+  if (request.kind === 'lookup') return canonicalLookup(request);
   if (!methodToken.test(request.method) || request.method === 'CONNECT') {
     throw new Refusal(
       'malformed.syntax',
@@ -43,19 +68,36 @@ export function canonicalise(request: RawRequest): CanonicalRequest {
   }
   const { scheme, authority, target } = splitTarget(request);
   checkHostFields(request, authority);
-  const port = authority.port ?? (scheme === 'https' ? 443 : 80);
-  if (request.connect !== null) checkTunnel(request, authority.host, authority.port);
-  const tunnelPort = request.connect === null ? port : (parseAuthority(request.connect).port ?? port);
   return {
     scheme,
     host: authority.host,
-    port: tunnelPort,
+    port: portOf(request, scheme, authority, destination),
     method: request.method,
     path: target.path,
     rawPath: target.rawPath,
     query: target.query,
     kind: isWebSocket(request) ? 'websocket' : 'http',
   };
+}
+
+/** Where a connection was made to a place, its port counts and what the request says must agree. */
+function portOf(
+  request: RawRequest,
+  scheme: 'https' | 'http',
+  authority: Authority,
+  destination: Destination | null,
+): number {
+  const said = authority.port ?? (scheme === 'https' ? 443 : 80);
+  if (request.connect !== null) {
+    checkTunnel(request, authority.host, authority.port);
+    return parseAuthority(request.connect).port ?? said;
+  }
+  if (destination === null) return said;
+  checkServerName(request, authority.host);
+  if (authority.port !== null && authority.port !== destination.port) {
+    throw mismatch(`the connection went to port ${destination.port}, the request says ${authority.port}`);
+  }
+  return destination.port;
 }
 
 interface SplitTarget {
@@ -67,7 +109,7 @@ interface SplitTarget {
 function splitTarget(request: RawRequest): SplitTarget {
   if (request.target.charCodeAt(0) === 0x2f) {
     const named = request.authority ?? request.headers.get('host') ?? null;
-    if (request.connect === null && request.sni === null && request.authority === null) throw notAProxyRequest();
+    if (isForProxy(request) && request.sni === null && request.authority === null) throw notAProxyRequest();
     if (named === null) throw mismatch('the request names no host');
     return { scheme: request.scheme, authority: parseAuthority(named), target: canonicalTarget(request.target) };
   }
@@ -76,8 +118,8 @@ function splitTarget(request: RawRequest): SplitTarget {
     throw new Refusal('malformed.path', 'the request target is neither a path nor an http(s) URL');
   }
   const scheme = absolute[1]!.toLowerCase() === 'https' ? 'https' : 'http';
-  if (request.connect !== null && scheme !== request.scheme)
-    throw mismatch('the URL has another scheme than its tunnel');
+  if (!isForProxy(request) && scheme !== request.scheme)
+    throw mismatch('the URL has another scheme than its connection');
   if (absolute[2]!.includes('@')) throw new Refusal('malformed.host', 'the URL carries a user name or password');
   const rest = absolute[3]!;
   const target = rest === '' ? wholeTarget : canonicalTarget(rest.startsWith('?') ? `/${rest}` : rest);
@@ -110,9 +152,18 @@ function checkTunnel(request: RawRequest, host: string, port: number | null): vo
       `CONNECT says ${request.connect}, the request inside says ${host}${port === null ? '' : `:${port}`}`,
     );
   }
-  if (request.sni !== null && request.sni !== host && canonicalHost(request.sni) !== host) {
-    throw mismatch(`the TLS handshake (SNI) says ${request.sni}, the request says ${host}`);
+  checkServerName(request, host);
+}
+
+function checkServerName({ sni }: RawRequest, host: string): void {
+  if (sni !== null && sni !== host && canonicalHost(sni) !== host) {
+    throw mismatch(`the TLS handshake (SNI) says ${sni}, the request says ${host}`);
   }
+}
+
+/** Sent to us as a proxy, and not through a connection that was made to a place. */
+function isForProxy({ connect, destination }: RawRequest): boolean {
+  return connect === null && destination === null;
 }
 
 /** Some clients put the proxy's own address there: that is another place, like any other. */
@@ -140,7 +191,7 @@ function canonicalConnect(request: RawRequest): CanonicalRequest {
 }
 
 function canonicalTunnel(request: RawRequest): CanonicalRequest {
-  const { host, port } = parseAuthority(request.connect!);
+  const { host, port } = parseAuthority(request.connect ?? request.target);
   return { ...wholeTarget, scheme: 'https', host, port: port ?? 443, method: 'CONNECT', kind: 'tunnel' };
 }
 

@@ -27,6 +27,7 @@ export interface Ca {
   readonly notBefore: Date;
   readonly notAfter: Date;
   readonly issuer: Issuer;
+  readonly forOneSandbox: false;
   /** Made by this very call: sandboxes do not know it yet. */
   readonly fresh: boolean;
   readonly warnings: readonly string[];
@@ -51,7 +52,7 @@ export async function openCa(directory: string, now: () => number = Date.now): P
   }
   if (keyPem === null) throw missing(keyPath, certificatePath, 'it cannot sign without its key');
   if (certificatePem === null) throw missing(certificatePath, keyPath, 'a key alone is not a CA');
-  return { ...loadPair(keyPath, keyPem, certificatePath, certificatePem, now()), fresh };
+  return { ...loadPair(keyPath, keyPem, certificatePath, certificatePem, now()), forOneSandbox: false, fresh };
 }
 
 async function readPair(keyPath: string, certificatePath: string): Promise<[string | null, string | null]> {

@@ -2,6 +2,7 @@
 // synchronous: under a tenth of a millisecond, less than handing it to another thread. The encoding is
 // @peculiar/asn1-x509's; this file never writes DER by hand and never stores anything.
 import { createHash, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { isIP } from 'node:net';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import {
   AlgorithmIdentifier,
@@ -76,13 +77,14 @@ export function issueCaCertificate(name: string, subject: Subject, key: KeyObjec
   ]);
 }
 
-/** A server certificate (DER) for one DNS name. */
+/** A server certificate (DER) for one DNS name, or for one address. */
 export function issueLeafCertificate(host: string, subject: Subject, issuer: Issuer, from: Date, until: Date): Buffer {
   // A name that is too long for a common name has an empty subject, and then RFC 5280 wants the SAN critical.
   const named = host.length <= maxCommonName;
+  const san = new GeneralName(isIP(host) === 0 ? { dNSName: host } : { iPAddress: host });
   return issue(named ? nameOf(host) : new Name(), issuer, subject, from, until, [
     ...leafUsage,
-    extension(id_ce_subjectAltName, !named, new SubjectAlternativeName([new GeneralName({ dNSName: host })])),
+    extension(id_ce_subjectAltName, !named, new SubjectAlternativeName([san])),
   ]);
 }
 

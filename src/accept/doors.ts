@@ -1,10 +1,14 @@
 // All open doors and the connections that came through them: so that they can be counted, drained, and cut at once
-// when their sandbox is gone. A private socket belongs to one sandbox and disappears with it.
+// when their sandbox is gone. A private socket and a namespace door belong to one sandbox and disappear with it.
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { Server } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import type { NamespaceHandles } from '../kit/namespace-handles.ts';
 import { listenOnUnixSocket } from '../kit/unix-listen.ts';
-import { type DoorPorts, type OpenConnection, openProxyDoor } from './proxy-door.ts';
+import type { DoorPorts, OpenConnection } from './door-ports.ts';
+import { type NamespaceDoor, serveNamespaceDoor } from './namespace-door.ts';
+import { openProxyDoor } from './proxy-door.ts';
 
 /** The directory is private; whoever is given the socket itself (by a bind mount) may have any uid. */
 const privateSocketMode = 0o666;
@@ -21,6 +25,8 @@ export class Doors {
   readonly #perCaller = new Map<string, number>();
   readonly #tcp: Server[] = [];
   readonly #private = new Map<string, { readonly server: Server; readonly path: string }>();
+
+  readonly #namespaces = new Map<string, NamespaceDoor>();
 
   constructor(options: DoorsOptions) {
     this.#options = options;
@@ -54,8 +60,19 @@ export class Doors {
     this.#private.set(sandboxId, { server, path });
   }
 
-  /** The sandbox is gone: its socket and every connection it has, at once. */
+  /**
+   * Serves sockets that listen in the sandbox's network namespace, and owns them from here on. `contextFor`: each sandbox
+   * has a CA of its own.
+   */
+  openNamespace(sandboxId: string, handles: NamespaceHandles, contextFor: (host: string) => SecureContext): void {
+    if (this.#namespaces.has(sandboxId)) throw new Error(`the sandbox ${sandboxId} has a namespace door already`);
+    this.#namespaces.set(sandboxId, serveNamespaceDoor(sandboxId, handles, { ...this.#ports(), contextFor }));
+  }
+
+  /** The sandbox is gone: its doors and every connection it has, at once. */
   cut(sandboxId: string): void {
+    this.#namespaces.get(sandboxId)?.close();
+    this.#namespaces.delete(sandboxId);
     const door = this.#private.get(sandboxId);
     if (door !== undefined) {
       this.#private.delete(sandboxId);
@@ -69,6 +86,7 @@ export class Doors {
   async drain(graceMs: number): Promise<void> {
     for (const server of this.#tcp) server.close();
     for (const { server } of this.#private.values()) server.close();
+    for (const door of this.#namespaces.values()) door.close();
     for (const connection of this.#connections) connection.close();
     const deadline = performance.now() + graceMs;
     while (this.#connections.size > 0 && performance.now() < deadline) {
@@ -78,14 +96,15 @@ export class Doors {
   }
 
   #door(name: string, socketOf: string | null): Server {
-    return openProxyDoor(
-      { name, socketOf },
-      {
-        ...this.#options.ports,
-        opened: (connection) => this.#opened(connection),
-        closed: (connection) => this.#closed(connection),
-      },
-    );
+    return openProxyDoor({ name, socketOf }, this.#ports());
+  }
+
+  #ports(): DoorPorts {
+    return {
+      ...this.#options.ports,
+      opened: (connection) => this.#opened(connection),
+      closed: (connection) => this.#closed(connection),
+    };
   }
 
   #opened(connection: OpenConnection): boolean {

@@ -14,6 +14,8 @@ export interface ConnectionOrigin {
   readonly scheme: 'https' | 'http';
   readonly connect: string | null;
   readonly sni: string | null;
+  /** Where it wanted to go, `address:port`; null where it was spoken to as a proxy. */
+  readonly destination: string | null;
 }
 
 export interface ConnectionSettings {
@@ -227,8 +229,9 @@ export class H1Connection implements Perishable, ExchangeHost {
         headers: new HeaderList(head.names, head.keys, head.values),
         connect: this.#origin.connect,
         sni: this.#origin.sni,
-        kind: head.method === 'CONNECT' && this.#origin.connect === null ? 'connect' : 'http',
+        kind: head.method === 'CONNECT' && isProxy(this.#origin) ? 'connect' : 'http',
         hiddenName: false,
+        destination: this.#origin.destination,
         fault: faultOf(head, this.settings.requestBodyBytes),
       },
       exchange,
@@ -252,6 +255,7 @@ export class H1Connection implements Perishable, ExchangeHost {
         sni: this.#origin.sni,
         kind: 'http',
         hiddenName: false,
+        destination: this.#origin.destination,
         fault: unreadable(error),
       },
       exchange,
@@ -277,6 +281,11 @@ export class H1Connection implements Perishable, ExchangeHost {
   readonly #onError = (): void => {
     this.socket.destroy();
   };
+}
+
+/** Behind a CONNECT, or where a host itself was meant to be reached, nobody can ask for a tunnel. */
+function isProxy({ connect, destination }: ConnectionOrigin): boolean {
+  return connect === null && destination === null;
 }
 
 function faultOf(head: RequestHead, maxBodyBytes: number): Refusal | null {

@@ -89,6 +89,7 @@ export class H2Connection implements Perishable {
         sni: origin.sni,
         kind: 'http',
         hiddenName: false,
+        destination: origin.destination,
         fault: lookAlike(headers) ?? faultOf(framing, scheme === origin.scheme, expect, max),
       },
       new H2Exchange(

@@ -1,12 +1,11 @@
 // Server certificates for the names that sandboxes ask for, kept as ready TLS contexts: the two cost about two
-// milliseconds together. One leaf key per process, never written anywhere. Must never mint for
-// anything but a plain host name: no wildcard, no address, no byte that a reader could take for a separator.
+// milliseconds together. One leaf key per minter, never written anywhere. Must never mint for anything but a plain host
+// name: no wildcard, no byte that a reader could take for a separator, and an address only from a CA of one sandbox.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import tls from 'node:tls';
 import { LRUCache } from 'lru-cache';
-import type { Ca } from './ca.ts';
-import { issueLeafCertificate, type Subject, subjectOf, toPem } from './certificate.ts';
+import { type Issuer, issueLeafCertificate, type Subject, subjectOf, toPem } from './certificate.ts';
 
 const hourMs = 3_600_000;
 /** Clocks in sandboxes and virtual machines run behind. */
@@ -15,7 +14,22 @@ const lifetimeMs = 7 * 24 * hourMs;
 /** A context is replaced this long before its certificate ends, so that no connection begins with a stale one. */
 const renewalMs = 24 * hourMs;
 const maxContexts = 1000;
+/** A context is some 15 KiB, and a hundred sandboxes share one gateway. */
+const maxContextsOfSandbox = 64;
 const maxHostLength = 253;
+
+/** Who signs the leaves. */
+export interface SigningCa {
+  readonly subject: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly issuer: Issuer;
+  /**
+   * Trusted in one sandbox only, where every address leads to its door: a certificate for an address lets a refusal be
+   * read there, and can mislead nobody elsewhere.
+   */
+  readonly forOneSandbox: boolean;
+}
 
 interface Minted {
   readonly context: tls.SecureContext;
@@ -28,15 +42,16 @@ export class LeafMinter {
    * of the context it began with, before the name is known.
    */
   readonly ticketKeys: Buffer = randomBytes(48);
-  readonly #ca: Ca;
+  readonly #ca: SigningCa;
   readonly #now: () => number;
   readonly #subject: Subject;
   readonly #keyPem: string;
-  readonly #contexts = new LRUCache<string, Minted>({ max: maxContexts });
+  readonly #contexts: LRUCache<string, Minted>;
 
-  constructor(ca: Ca, now: () => number = Date.now) {
+  constructor(ca: SigningCa, now: () => number = Date.now) {
     this.#ca = ca;
     this.#now = now;
+    this.#contexts = new LRUCache({ max: ca.forOneSandbox ? maxContextsOfSandbox : maxContexts });
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     this.#subject = subjectOf(publicKey);
     this.#keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -76,9 +91,11 @@ export class LeafMinter {
   }
 
   #mint(host: string, now: number, until: number): string {
-    if (!isPlainHost(host)) throw new Error(`no certificate is made for ${JSON.stringify(host)}: not a host name`);
+    const isAddress = this.#ca.forOneSandbox && isIP(host) !== 0;
+    if (!isAddress && !isPlainHost(host))
+      throw new Error(`no certificate is made for ${JSON.stringify(host)}: not a host name`);
     if (until <= now) {
-      throw new Error(`the CA certificate ${this.#ca.certificatePath} has expired: restart the gateway to see the fix`);
+      throw new Error(`the CA certificate (${this.#ca.subject}) has expired: restart the gateway to see the fix`);
     }
     const from = Math.max(now - backdateMs, this.#ca.notBefore.getTime());
     return toPem(issueLeafCertificate(host, this.#subject, this.#ca.issuer, new Date(from), new Date(until)));

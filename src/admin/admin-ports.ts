@@ -11,6 +11,15 @@ export interface Grant {
   readonly socket?: string;
   /** The proxy door, e.g. `http://127.0.0.1:8080`; without the secret in it. */
   readonly proxy_url?: string;
+  /** With a namespace: the certificate (PEM) of the CA that was made for this sandbox alone. */
+  readonly ca_certificate?: string;
+  /** With a namespace: hosts that serve git, whose ssh URLs are led through the door. */
+  readonly git_hosts?: readonly string[];
+  /** With a namespace: the credentials that are set and that it may use, by name. */
+  readonly credentials?: readonly string[];
+  /** With a namespace: files of the gateway that the sandbox must not change, and those that it must not see. */
+  readonly keep?: readonly string[];
+  readonly hide?: readonly string[];
 }
 
 export interface Registered {

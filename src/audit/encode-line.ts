@@ -31,6 +31,8 @@ export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBod
   addText(body.host);
   add(',"port":');
   add(body.port);
+  add(',"destination":');
+  addText(body.destination);
   add(',"path":');
   addText(body.path);
   add(',"query":');

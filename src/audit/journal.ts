@@ -4,6 +4,7 @@
 import nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { takeLock } from '../kit/file-lock.ts';
+import { HomeInUse } from '../kit/home-in-use.ts';
 import type { Log } from '../kit/log.ts';
 import { ensurePrivateDirectory } from '../kit/secure-directory.ts';
 import { encodeLine } from './encode-line.ts';
@@ -75,7 +76,7 @@ export class Journal {
     ensurePrivateDirectory(options.directory);
     this.#release = takeLock(join(options.directory, 'lock'));
     if (this.#release === null) {
-      throw new Error(
+      throw new HomeInUse(
         `another gateway is writing the journal in ${options.directory}. Stop it, or give this one a state directory of its own (SALLYPORT_HOME).`,
       );
     }

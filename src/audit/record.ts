@@ -27,6 +27,8 @@ export interface RecordBody {
   readonly scheme: string;
   readonly host: string;
   readonly port: number;
+  /** The `address:port` that a transparent connection was made to; null on a door that is spoken to as a proxy. */
+  readonly destination: string | null;
   /** Decoded path, at most 1 KiB. */
   readonly path: string;
   /** Names of the query parameters, joined by `&`; null without a query. */
@@ -85,6 +87,7 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
     scheme: request.scheme,
     host: target.host,
     port: target.port,
+    destination: request.destination,
     path: capped(target.path, maxText),
     query: target.query === null ? null : queryNames(target.query),
     kind: canonical === undefined ? request.kind : canonical.kind,

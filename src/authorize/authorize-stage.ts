@@ -22,8 +22,8 @@ export function createAuthorizeStage(
     name: 'authorize',
     run(flow) {
       const { canonical, request, sandbox } = flow;
-      // Asking for a tunnel is not a request yet: what comes through it is counted.
-      if (canonical.kind !== 'connect') flow.trail.release = limits.admit(sandbox);
+      // Asking for a tunnel or a name is not a request yet: what comes after it is counted.
+      if (canonical.kind !== 'connect' && canonical.kind !== 'lookup') flow.trail.release = limits.admit(sandbox);
       const policy = currentPolicy();
       const permission = decide(policy, sandbox, canonical, request.headers);
       if (canonical.kind === 'tunnel') refuseOtherName(canonical, request.sni, request.hiddenName);

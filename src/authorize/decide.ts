@@ -12,6 +12,7 @@ import { type FoundGit, findGitRequest, refusePushToUnmarkedHost } from './git/g
 import { judgeRest } from './github/judge-rest.ts';
 import { type GithubPlace, githubPlace } from './github-place.ts';
 import { judgedMethods } from './judged-methods.ts';
+import { decideLookup } from './lookup-rules.ts';
 import { hidesABoundary } from './path-forms.ts';
 import { refuseBlockedApi } from './refuse-blocked-api.ts';
 import { decideConnect, decideTunnel } from './tunnel-rules.ts';
@@ -25,6 +26,7 @@ export function decide(
   try {
     if (canonical.kind === 'connect') return decideConnect(policy, sandbox, canonical);
     if (canonical.kind === 'tunnel') return decideTunnel(policy, sandbox, canonical);
+    if (canonical.kind === 'lookup') return decideLookup(policy, sandbox, canonical);
     return decideRequest(policy, sandbox, canonical, headers);
   } catch (error) {
     throw error instanceof Refusal ? error : brokenRule(error);

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import picocolors from 'picocolors';
 import { AdminClient } from '../admin/admin-client.ts';
 import { findHome, type Places, placesIn } from '../kit/home.ts';
-import { type ExitCode, exitCode } from './exit-code.ts';
+import { exitCode } from './exit-code.ts';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
 
@@ -15,7 +15,10 @@ export interface CliContext {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly places: Places;
+  /** Not touched unless it is asked for: it may belong to a command in a sandbox. */
   readonly stdin: Input;
+  /** Somebody reads what is said. */
+  readonly isTerminal: boolean;
   readonly colors: Colors;
   readonly admin: AdminClient;
   /** Data: what a script reads. */
@@ -23,7 +26,7 @@ export interface CliContext {
   /** Everything said to a person beside the data. */
   say(text: string): void;
   /** What the process ends with unless the command throws. */
-  exitCode: ExitCode;
+  exitCode: number;
 }
 
 export interface ContextParts {
@@ -31,7 +34,7 @@ export interface ContextParts {
   readonly cwd: string;
   readonly stdin: Input;
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
-  readonly stderr: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
 }
 
 export function createContext(parts: ContextParts): CliContext {
@@ -43,7 +46,10 @@ export function createContext(parts: ContextParts): CliContext {
     env,
     cwd: parts.cwd,
     places,
-    stdin: parts.stdin,
+    get stdin() {
+      return parts.stdin;
+    },
+    isTerminal: stderr.isTTY === true,
     colors: picocolors.createColors(stdout.isTTY === true && !plain),
     admin: new AdminClient(places.adminSocket),
     print: (text) => stdout.write(`${text}\n`),

@@ -4,7 +4,7 @@ import { CommanderError } from 'commander';
 import { AdminRefused, GatewayUnreachable } from '../admin/admin-client.ts';
 import { InsecurePlaceError } from '../kit/secure-directory.ts';
 
-export const exitCode = { ok: 0, failure: 1, usage: 2, refused: 3, unreachable: 4 } as const;
+export const exitCode = { ok: 0, failure: 1, usage: 2, refused: 3, unreachable: 4, notStarted: 125 } as const;
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
@@ -14,7 +14,8 @@ Exit codes:
   1  it failed; or the journal is broken (\`audit verify\`)
   2  wrong usage, or an error in the configuration
   3  refused (\`check\`)
-  4  the gateway cannot be reached`;
+  4  the gateway cannot be reached
+  run  the exit code of the command; 125: the sandbox could not be started`;
 
 /** A command ends with this: words for the person, a number for the script. */
 export class CommandFailed extends Error {

@@ -1,6 +1,6 @@
 // What `sallyport up` knows of the service: how to start one, what it then says of itself, how to reload and stop it.
 // Types only, so that the command can be tested without a gateway.
-import type { LiveControl } from '../admin/admin-ports.ts';
+import type { AdminPorts, LiveControl } from '../admin/admin-ports.ts';
 import type { Log } from '../kit/log.ts';
 
 export interface StartSummary {
@@ -17,6 +17,8 @@ export interface StartSummary {
 
 export interface Gateway {
   readonly summary: StartSummary;
+  /** What the admin socket offers, for the command that holds the gateway. */
+  readonly desk: AdminPorts;
   /** Reads the configuration again. Rejects when it is bad; the old one then stays in force. */
   reload(): Promise<void>;
   /** Lets open requests finish, then ends. */
@@ -29,6 +31,10 @@ export interface StartOptions {
   readonly home: string;
   /** Default: standard error. */
   readonly log?: Log;
+  /** `sandboxes`: no door but those of the sandboxes that are registered with a namespace. Default: as configured. */
+  readonly doors?: 'configured' | 'sandboxes';
+  /** Credentials without a source are looked for where the user's own tools keep their keys. */
+  readonly userKeys?: boolean;
 }
 
 export type StartGateway = (options: StartOptions) => Promise<Gateway>;

@@ -1,6 +1,8 @@
 // `sallyport logs`: the journal in columns a person can read, newest last. What a sandbox wrote into a path or a host
 // name is made harmless before it reaches the terminal.
+import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
+import { GatewayUnreachable } from '../admin/admin-client.ts';
 import type { CliContext } from './cli-context.ts';
 import { printable } from './printable.ts';
 import { wantsJson } from './wants-json.ts';
@@ -28,10 +30,30 @@ export function addLogsCommand(program: Command, context: CliContext): void {
       if (options.refused === true) query.set('refused', '1');
       if (options.follow === true) query.set('follow', '1');
       const json = wantsJson(command);
-      for await (const record of context.admin.lines(`/internal/audit?${query}`)) {
+      for await (const record of readRecords(context, options, query)) {
         context.print(json ? JSON.stringify(record) : describeRecord(context, record));
       }
     });
+}
+
+/** Of the running gateway; where none runs (a `run` that has ended), what it left on disk. */
+async function* readRecords(
+  context: CliContext,
+  options: LogsOptions,
+  query: URLSearchParams,
+): AsyncGenerator<Readonly<Record<string, unknown>>> {
+  try {
+    yield* context.admin.lines(`/internal/audit?${query}`);
+  } catch (error) {
+    if (!(error instanceof GatewayUnreachable) || !existsSync(context.places.journalDirectory)) throw error;
+    const { readJournal } = await import('../audit/read-journal.ts');
+    const asked = { sandbox: options.sandbox ?? null, refusedOnly: options.refused === true, limit: options.lines };
+    for await (const entry of readJournal(context.places.journalDirectory, {
+      ...asked,
+      follow: options.follow === true,
+    }))
+      yield { ...entry };
+  }
 }
 
 export function describeRecord(context: Pick<CliContext, 'colors'>, record: Readonly<Record<string, unknown>>): string {

@@ -7,16 +7,18 @@ import { addCaCommand } from './ca.ts';
 import { addCheckCommand } from './check.ts';
 import type { CliContext } from './cli-context.ts';
 import { addConfigCommand } from './config.ts';
-import { type ExitCode, exitCodeHelp, judgeError } from './exit-code.ts';
+import { exitCodeHelp, judgeError } from './exit-code.ts';
 import { addListCommand } from './list.ts';
 import { addLogsCommand } from './logs.ts';
 import { addRegisterCommand } from './register.ts';
 import { addRenewCommand } from './renew.ts';
+import { addRunCommand } from './run.ts';
 import { addSecretCommand } from './secret.ts';
 import { addUnregisterCommand } from './unregister.ts';
 import { addUpCommand } from './up.ts';
 
 const commands = [
+  addRunCommand,
   addUpCommand,
   addRegisterCommand,
   addUnregisterCommand,
@@ -48,6 +50,7 @@ export function buildProgram(context: CliContext): Command {
       'after',
       `
 Examples:
+  sallyport run -- claude                          an agent in a sandbox, with no key inside
   sallyport up                                     start the gateway
   sallyport secret set anthropic < key.txt         give it a credential
   sallyport register --ip 127.0.0.1 --env          let a sandbox in
@@ -63,7 +66,7 @@ Environment:
 }
 
 /** Runs one command line (without `node` and the script). Resolves to the exit code; never throws. */
-export async function runCommandLine(argv: readonly string[], context: CliContext): Promise<ExitCode> {
+export async function runCommandLine(argv: readonly string[], context: CliContext): Promise<number> {
   try {
     await buildProgram(context).parseAsync(argv, { from: 'user' });
     return context.exitCode;

@@ -1,6 +1,7 @@
 // The variables that lead the clients inside a sandbox to the door and make them trust its CA: each runtime reads its
 // own. Holds the sandbox's proof (its own secret), never a credential.
 import type { Grant } from '../admin/admin-ports.ts';
+import { trustVariables } from '../launch/trust-variables.ts';
 
 export type Variables = readonly (readonly [name: string, value: string])[];
 
@@ -13,15 +14,7 @@ export function sandboxEnvironment(id: string, grant: Grant, caPath: string): Va
     // Node 22.21 and later follow the proxy variables only when told to.
     found.push(['NODE_USE_ENV_PROXY', '1']);
   }
-  for (const name of [
-    'CURL_CA_BUNDLE',
-    'SSL_CERT_FILE',
-    'NODE_EXTRA_CA_CERTS',
-    'REQUESTS_CA_BUNDLE',
-    'GIT_SSL_CAINFO',
-  ]) {
-    found.push([name, caPath]);
-  }
+  found.push(...Object.entries(trustVariables({ bundle: caPath, certificate: caPath })));
   return found;
 }
 

@@ -2,7 +2,8 @@
 // configuration again, SIGTERM and SIGINT let open requests finish, a second one ends at once.
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
-import type { Gateway, StartGateway, StartSummary } from './gateway-port.ts';
+import type { Gateway, StartSummary } from './gateway-port.ts';
+import { loadService } from './load-service.ts';
 import { printable } from './printable.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
@@ -31,7 +32,7 @@ Examples:
   sallyport up --config ./sallyport.yaml`,
     )
     .action(async (options: { config?: string }, command: Command) => {
-      const gateway = await (await loadStart())({
+      const gateway = await (await loadService())({
         home: context.places.home,
         ...(options.config !== undefined && { config: options.config }),
       });
@@ -39,12 +40,6 @@ Examples:
       else context.print(describeStart(context, gateway.summary));
       await serveUntilSignal(gateway, context, process as Signals);
     });
-}
-
-/** Loaded only here: every other command stays quick and small. */
-async function loadStart(): Promise<StartGateway> {
-  const { startGateway } = await import('../service.ts');
-  return startGateway;
 }
 
 export function describeStart(context: Pick<CliContext, 'colors'>, summary: StartSummary): string {
@@ -75,7 +70,11 @@ export function describeStart(context: Pick<CliContext, 'colors'>, summary: Star
 }
 
 /** Resolves when the gateway has stopped. */
-export function serveUntilSignal(gateway: Gateway, context: Pick<CliContext, 'say'>, signals: Signals): Promise<void> {
+export function serveUntilSignal(
+  gateway: Pick<Gateway, 'reload' | 'stop'>,
+  context: Pick<CliContext, 'say'>,
+  signals: Signals,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let stopping = false;
     const reload = (): void => {

@@ -14,7 +14,7 @@ export interface Caller {
   readonly door: string;
   /** Source address; null on a Unix socket. */
   readonly address: string | null;
-  /** The sandbox whose private socket this is. */
+  /** The sandbox whose private socket or namespace door this is. */
   readonly socketOf: string | null;
   /** The Proxy-Authorization it sent. Never logged. */
   readonly proxyAuthorization: string | null;
@@ -34,10 +34,12 @@ export interface RawRequest {
   readonly connect: string | null;
   /** The name in the ClientHello; null when there was none or no TLS. */
   readonly sni: string | null;
-  /** `connect`: asks for a tunnel. `tunnel`: an undecrypted tunnel itself. `http`: everything else. */
-  readonly kind: 'http' | 'connect' | 'tunnel';
+  /** `connect`: asks for a tunnel. `tunnel`: an undecrypted tunnel itself. `lookup`: a DNS question. `http`: everything else. */
+  readonly kind: 'http' | 'connect' | 'tunnel' | 'lookup';
   /** ClientHello carried an encrypted inner name (ECH). Only read for tunnels. */
   readonly hiddenName: boolean;
+  /** Where a transparent connection wanted to go, `address:port`; null on a door that is spoken to as a proxy. */
+  readonly destination: string | null;
   /** Why it could not be read at all; the accept stage refuses with it. */
   readonly fault: Refusal | null;
 }
@@ -67,7 +69,7 @@ export interface CanonicalRequest {
   readonly rawPath: string;
   /** Raw query without `?`; null when there was none. */
   readonly query: string | null;
-  readonly kind: 'http' | 'websocket' | 'connect' | 'tunnel';
+  readonly kind: 'http' | 'websocket' | 'connect' | 'tunnel' | 'lookup';
 }
 
 export interface Accepted extends Arrived {

@@ -19,6 +19,7 @@ export function madeRequest(
     sni: null,
     kind: 'http',
     hiddenName: false,
+    destination: null,
     fault: null,
   };
 }

@@ -34,7 +34,9 @@ export function makeRecord(asked: Registration, socketDirectory: string, nowMs: 
     expiry_is_final: asked.expiresAtMs !== null,
     secret_sha256: secret === null ? null : hashSecret(secret),
   };
-  return { record: new SandboxRecord(stored, socketPathOf(socketDirectory, stored)), secret };
+  // A door in a namespace is the socket: there is no second one.
+  const socketPath = asked.namespacePid === null ? socketPathOf(socketDirectory, stored) : null;
+  return { record: new SandboxRecord(stored, socketPath, asked.namespacePid), secret };
 }
 
 /** Null without the proof `socket`. */

@@ -18,6 +18,8 @@ export interface Registration {
   readonly proof: readonly ProofKind[];
   /** Null: 24 hours, renewed by traffic. */
   readonly expiresAtMs: number | null;
+  /** A process in the network namespace in which the door of this sandbox is to be opened; null: it has none. */
+  readonly namespacePid: number | null;
 }
 
 /** A Map or a Set of credential names. */
@@ -91,6 +93,9 @@ const shape = z.strictObject({
   credentials: z.array(z.string()).max(1000).nullish(),
   proof: z.array(proofKind).min(1, 'must list at least one of ip, secret and socket').optional(),
   expires_at: expiresAt.nullish(),
+  namespace: z
+    .strictObject({ pid: z.int('must be the number of a process').min(2, 'must be a process of the sandbox') })
+    .nullish(),
 });
 
 /** Throws a RegistrationError that names everything that is wrong. */
@@ -110,20 +115,23 @@ export function readRegistration(input: unknown, context: RegistrationContext): 
     authMode: given.auth_mode,
     allowedBranches: unique(given.allowed_branches),
     credentials: given.credentials ? unique(given.credentials) : null,
-    proof: given.proof ? unique(given.proof) : [ip === null ? 'secret' : 'ip'],
+    proof: given.proof ? unique(given.proof) : [given.namespace ? 'socket' : ip === null ? 'secret' : 'ip'],
     expiresAtMs: given.expires_at ?? null,
+    namespacePid: given.namespace?.pid ?? null,
   };
 }
 
 /** What depends on more than one field or on the world; read from the input, so that it is told beside the rest. */
 function crossChecks(input: unknown, { knownCredentials, nowMs }: RegistrationContext): string[] {
   if (typeof input !== 'object' || input === null) return [];
-  const { container_ip: ip, proof, credentials, expires_at: expires } = input as Record<string, unknown>;
+  const { container_ip: ip, proof, credentials, expires_at: expires, namespace } = input as Record<string, unknown>;
   const problems: string[] = [];
   if (Array.isArray(proof)) {
     if (proof.includes('ip') && (ip === undefined || ip === null)) {
       problems.push('proof: ip needs container_ip, the address the sandbox calls from');
     }
+    // Who is behind a namespace door is known by the door alone: an address or a secret could only contradict it.
+    if (namespace != null && proof.join() !== 'socket') problems.push('proof: with a namespace it is ["socket"]');
     if (proof.includes('mtls')) problems.push('proof: mtls is not served by this version; use ip, secret or socket');
   }
   if (Array.isArray(credentials)) {

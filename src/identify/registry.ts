@@ -223,7 +223,9 @@ export class SandboxRegistry {
 
   #save(added?: SandboxRecord): Promise<void> {
     const records = added === undefined ? [...this.#byId.values()] : [...this.#byId.values(), added];
-    return this.#options.backup.save(records.map((record) => record.toStored()));
+    // A door in a namespace and its CA live as long as this process does, and so does their sandbox's registration.
+    const kept = records.filter(({ namespacePid }) => namespacePid === null);
+    return this.#options.backup.save(kept.map((record) => record.toStored()));
   }
 
   #saveLazily(): void {

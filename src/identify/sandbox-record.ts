@@ -28,7 +28,10 @@ export const storedSandbox = z.strictObject({
 export type StoredSandbox = z.infer<typeof storedSandbox>;
 
 /** A record as the admin API shows it. */
-export type PublicSandbox = Omit<StoredSandbox, 'secret_sha256'> & { readonly socket: string | null };
+export type PublicSandbox = Omit<StoredSandbox, 'secret_sha256'> & {
+  readonly socket: string | null;
+  readonly namespace: { readonly pid: number } | null;
+};
 
 export class SandboxRecord implements Sandbox {
   readonly id: string;
@@ -42,13 +45,15 @@ export class SandboxRecord implements Sandbox {
   readonly createdAt: string;
   /** The Unix socket that belongs to this sandbox alone; null without the proof `socket`. */
   readonly socketPath: string | null;
+  /** A process in the network namespace that this sandbox's door is in; null: it has none. */
+  readonly namespacePid: number | null;
   /** True: `expires_at` was given, and neither traffic nor `renew` moves it. */
   readonly expiryIsFinal: boolean;
   /** Moved by the registry only. */
   expiresAtMs: number;
   readonly #secretHash: Buffer | null;
 
-  constructor(stored: StoredSandbox, socketPath: string | null) {
+  constructor(stored: StoredSandbox, socketPath: string | null, namespacePid: number | null = null) {
     this.id = stored.id;
     this.containerIp = stored.container_ip;
     this.containerId = stored.container_id;
@@ -59,6 +64,7 @@ export class SandboxRecord implements Sandbox {
     this.proof = stored.proof;
     this.createdAt = stored.created_at;
     this.socketPath = socketPath;
+    this.namespacePid = namespacePid;
     this.expiryIsFinal = stored.expiry_is_final;
     this.expiresAtMs = Date.parse(stored.expires_at);
     this.#secretHash = stored.secret_sha256 === null ? null : Buffer.from(stored.secret_sha256, 'hex');
@@ -77,7 +83,8 @@ export class SandboxRecord implements Sandbox {
 
 /** JSON for the admin API: the contract's spelling, no hash. */
 export function toPublic(record: SandboxRecord): PublicSandbox {
-  return { ...described(record), socket: record.socketPath };
+  const namespace = record.namespacePid === null ? null : { pid: record.namespacePid };
+  return { ...described(record), socket: record.socketPath, namespace };
 }
 
 /** Whether it can be told apart by what it sends alone: by a secret, and without an address that must agree. */

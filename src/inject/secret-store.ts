@@ -9,10 +9,12 @@ import { FileSource } from './file-source.ts';
 import { type GithubAppPorts, GithubAppSource } from './github-app-source.ts';
 import { MemorySource } from './memory-source.ts';
 import { type SecretAsker, type SecretSource, SourceError } from './secret-source.ts';
+import type { UserKey, UserKeys } from './user-keys.ts';
 
 export interface SecretListing {
   readonly name: string;
-  readonly source: SourceSpec['kind'];
+  /** The kind of its source; a key of the user says where it was found (`environment OPENAI_API_KEY`, `~/.codex/auth.json`). */
+  readonly source: string;
   readonly set: boolean;
   /** When the value in force was first seen. */
   readonly since: string | null;
@@ -47,17 +49,23 @@ export class SecretStore {
   readonly #environment: TakenEnvironment;
   readonly #now: () => number;
   readonly #githubApps: GithubAppPorts | null;
+  readonly #userKeys: UserKeys | null;
   #entries = new Map<string, Entry>();
 
-  /** `githubApps` null: a GitHub App cannot be a source. */
+  /**
+   * `githubApps` null: a GitHub App cannot be a source. `userKeys` null: a credential without a source waits for
+   * `secret set`; else the user's own key stands in until then.
+   */
   constructor(
     env: NodeJS.ProcessEnv = process.env,
     now: () => number = Date.now,
     githubApps: GithubAppPorts | null = null,
+    userKeys: UserKeys | null = null,
   ) {
     this.#environment = new TakenEnvironment(env);
     this.#now = now;
     this.#githubApps = githubApps;
+    this.#userKeys = userKeys;
   }
 
   /**
@@ -107,8 +115,16 @@ export class SecretStore {
   list(): SecretListing[] {
     return [...this.#entries.values()].map((entry) => {
       this.#look(entry);
-      const { name, kind: source, sinceMs, lastUsedMs, error } = entry;
-      return { name, source, set: entry.seen !== null, since: iso(sinceMs), lastUsed: iso(lastUsedMs), error };
+      const { name, kind, sinceMs, lastUsedMs } = entry;
+      const userKey = entry.source instanceof MemorySource ? entry.source.userKey : null;
+      return {
+        name,
+        source: userKey?.origin ?? kind,
+        set: entry.seen !== null,
+        since: iso(sinceMs),
+        lastUsed: iso(lastUsedMs),
+        error: entry.error ?? userKey?.problem ?? null,
+      };
     });
   }
 
@@ -154,13 +170,18 @@ export class SecretStore {
       case 'environment':
         return new EnvironmentSource(name, spec.variable, this.#environment);
       case 'memory':
-        return new MemorySource(name);
+        return new MemorySource(name, this.#userKeyOf(name));
       case 'github-app': {
         if (this.#githubApps === null) throw new Error(`credential ${name}: no way to GitHub was handed in`);
         const key = this.#open(`${name} private key`, spec.privateKey);
         return new GithubAppSource(name, spec, key, this.#githubApps, this.#now);
       }
     }
+  }
+
+  #userKeyOf(name: string): (() => UserKey) | null {
+    const userKeys = this.#userKeys;
+    return userKeys === null ? null : () => userKeys.find(name, this.#environment);
   }
 
   #apps(): GithubAppSource[] {

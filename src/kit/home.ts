@@ -16,6 +16,12 @@ export interface Places {
   /** Pushes that wait to be judged. */
   readonly spoolDirectory: string;
   readonly registryFile: string;
+  /** What running sandboxes were given: one folder each, gone with it. */
+  readonly sandboxFolders: string;
+  /** The home that sandboxes with `--home persist` share. */
+  readonly persistentHome: string;
+  /** State of gateways that live in a `run` while another gateway has this place. */
+  readonly runsDirectory: string;
 }
 
 /** `$SALLYPORT_HOME`, else `~/.local/state/sallyport`. */
@@ -38,5 +44,8 @@ export function placesIn(home: string): Places {
     journalDirectory: join(home, 'journal'),
     spoolDirectory: join(home, 'spool'),
     registryFile: join(home, 'registry.json'),
+    sandboxFolders: join(home, 'sandboxes'),
+    persistentHome: join(home, 'home'),
+    runsDirectory: join(home, 'runs'),
   };
 }

@@ -3,6 +3,7 @@
 import { chmodSync, lstatSync, rmSync, type Stats, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { takeLock } from './file-lock.ts';
+import { HomeInUse } from './home-in-use.ts';
 
 /** sockaddr_un.sun_path is 108 bytes with its final NUL; a longer name would be cut off silently. */
 const maxPathBytes = 107;
@@ -84,7 +85,7 @@ function answers(path: string): Promise<boolean> {
 }
 
 function alreadyRunning(path: string, occupant: string): Error {
-  return new Error(
+  return new HomeInUse(
     `${occupant} is already running: it listens on ${path}. Stop it first, or use another SALLYPORT_HOME.`,
   );
 }

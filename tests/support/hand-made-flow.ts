@@ -55,6 +55,7 @@ export function acceptedFlow(caller: Caller, canonical: CanonicalRequest, over: 
     sni: null,
     kind: canonical.kind === 'websocket' ? 'http' : canonical.kind,
     hiddenName: false,
+    destination: null,
     fault: null,
     ...over,
   };

@@ -21,6 +21,7 @@ function raw({ headers, ...over }: Made = {}): RawRequest {
     sni: 'api.example',
     kind: 'http',
     hiddenName: false,
+    destination: null,
     fault: null,
     ...over,
   };

@@ -30,7 +30,7 @@ describe('a connection that ends after its answer', () => {
       idleTimeoutMs: 600_000,
       carriesCredential: () => false,
     };
-    const origin = { scheme: 'https' as const, connect: 'api.example:443', sni: 'api.example' };
+    const origin = { scheme: 'https' as const, connect: 'api.example:443', sni: 'api.example', destination: null };
     const connection = new H1Connection(socket as unknown as Socket, origin, settings, (_request, exchange) =>
       exchange.answer(200, new HeaderList(), Buffer.alloc(1 << 20)),
     );

@@ -15,6 +15,7 @@ const record: fc.Arbitrary<RecordBody> = fc.record({
   scheme: fc.constantFrom('https', 'http'),
   host: anyText,
   port: fc.nat(65535),
+  destination: orNull,
   path: anyText,
   query: orNull,
   kind: fc.constantFrom('http', 'websocket', 'tunnel', 'connect'),

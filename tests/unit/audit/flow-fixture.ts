@@ -30,6 +30,7 @@ export function arrivedFlow(over: Partial<RawRequest> = {}): Arrived {
       sni: 'api.example.com',
       kind: 'http',
       hiddenName: false,
+      destination: null,
       fault: null,
       ...over,
     },

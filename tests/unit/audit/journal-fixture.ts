@@ -41,6 +41,7 @@ export function sampleRecord(n: number): RecordBody {
     scheme: 'https',
     host: 'api.example.com',
     port: 443,
+    destination: null,
     path: `/v1/things/${n}`,
     query: null,
     kind: 'http',

@@ -24,6 +24,7 @@ describe('a record says what happened', () => {
       scheme: 'https',
       host: 'api.example.com',
       port: 443,
+      destination: null,
       path: '/v1/messages',
       query: 'key&beta',
       kind: 'http',

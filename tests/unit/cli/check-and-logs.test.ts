@@ -1,6 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import picocolors from 'picocolors';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { journalFile } from '../../../src/audit/journal-files.ts';
 import { describeRecord } from '../../../src/cli/logs.ts';
 import { type Running, startFake } from '../admin/fake-ports.ts';
 import { runWith } from './command-line.ts';
@@ -92,6 +95,21 @@ describe('sallyport logs', () => {
     );
     const note = { time: record.time, note: 'recovered', text: '12 bytes were cut off' };
     expect(describeRecord(plain, note)).toContain('journal  12 bytes were cut off');
+  });
+
+  test('where no gateway runs any more, what it left on disk is read', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'sallyport-logs-'));
+    try {
+      expect((await runWith(['logs'], { home })).code).toBe(4);
+      const { path } = journalFile(join(home, 'journal'), 1);
+      mkdirSync(join(home, 'journal'));
+      writeFileSync(path, `${JSON.stringify(record)}\n${JSON.stringify({ ...record, seq: 2, sandbox: 'sbx_2' })}\n`);
+      const { out, code } = await runWith(['logs', '--sandbox', 'sbx_2', '--json'], { home });
+      expect(code).toBe(0);
+      expect(JSON.parse(out)).toMatchObject({ seq: 2, sandbox: 'sbx_2' });
+    } finally {
+      rmSync(home, { recursive: true });
+    }
   });
 
   test('the options become the filter; --json gives one record per line', async () => {

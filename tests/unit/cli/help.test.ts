@@ -31,8 +31,7 @@ describe('every command explains itself', () => {
 
   test('no command that is not there yet is offered', async () => {
     const { out } = await runWith(['--help']);
-    for (const later of ['run', 'doctor', 'redteam', 'uninstall'])
-      expect(out).not.toMatch(new RegExp(`^  ${later}\\b`, 'm'));
+    for (const later of ['uninstall']) expect(out).not.toMatch(new RegExp(`^  ${later}\\b`, 'm'));
   });
 
   test('the version is that of the package', async () => {

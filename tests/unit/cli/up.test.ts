@@ -29,9 +29,14 @@ class FakeSignals extends EventEmitter {
   }
 }
 
-function fakeGateway(): { gateway: Gateway; calls: string[]; drained: () => void; badConfig: boolean } {
+function fakeGateway(): {
+  gateway: Pick<Gateway, 'summary' | 'reload' | 'stop'>;
+  calls: string[];
+  drained: () => void;
+  badConfig: boolean;
+} {
   const state = { calls: [] as string[], drained: () => {}, badConfig: false };
-  const gateway: Gateway = {
+  const gateway: Pick<Gateway, 'summary' | 'reload' | 'stop'> = {
     summary,
     reload: async () => {
       state.calls.push('reload');

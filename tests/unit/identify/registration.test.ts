@@ -42,6 +42,7 @@ describe('a registration is read as the contract writes it', () => {
       credentials: ['github', 'anthropic'],
       proof: ['ip', 'secret'],
       expiresAtMs: Date.parse('2027-01-15T00:00:00Z'),
+      namespacePid: null,
     });
   });
 
@@ -56,6 +57,7 @@ describe('a registration is read as the contract writes it', () => {
       credentials: null,
       proof: ['ip'],
       expiresAtMs: null,
+      namespacePid: null,
     });
   });
 
@@ -121,5 +123,22 @@ describe('a registration that is wrong says everything that is wrong', () => {
     const problems = problemsOf(input);
     expect(problems.join('\n')).toContain(expected);
     expect(problems).toHaveLength(1);
+  });
+});
+
+describe('a registration with a namespace', () => {
+  test('is proven by its door alone, also when it does not say so', () => {
+    expect(read({ namespace: { pid: 4711 } })).toMatchObject({ proof: ['socket'], namespacePid: 4711 });
+    expect(read({ namespace: { pid: 4711 }, proof: ['socket'] }).proof).toEqual(['socket']);
+  });
+
+  test.each([
+    [{ namespace: { pid: 4711 }, proof: ['secret'] }, 'proof: with a namespace it is ["socket"]'],
+    [{ namespace: { pid: 4711 }, proof: ['socket', 'secret'] }, 'proof: with a namespace it is ["socket"]'],
+    [{ namespace: { pid: 1 } }, 'namespace[pid]: must be a process of the sandbox'],
+    [{ namespace: { pid: 1.5 } }, 'namespace[pid]: must be the number of a process'],
+    [{ namespace: { path: '/proc/2/ns/net' } }, 'namespace'],
+  ])('%j is refused', (input, problem) => {
+    expect(problemsOf(input).join('; ')).toContain(problem);
   });
 });

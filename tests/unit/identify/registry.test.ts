@@ -71,6 +71,7 @@ describe('the registry knows who is registered', () => {
       expires_at: '2026-01-02T00:00:00.000Z',
       expiry_is_final: false,
       socket: '/run/sallyport/sandboxes/one.sock',
+      namespace: null,
     });
   });
 
@@ -230,5 +231,15 @@ describe('a change is on the disk before it is acknowledged', () => {
     lazy.registry.touch(record);
     await lazy.registry.close();
     expect(lazy.backup.saves).toBe(4);
+  });
+});
+
+describe('a sandbox with a namespace', () => {
+  test('has no socket file, and is not written down: its door ends with this process', async () => {
+    await t.registry.register({ id: 'kept', container_ip: '172.18.0.5' });
+    const { record } = await t.registry.register({ id: 'door', namespace: { pid: 4711 } });
+    expect(toPublic(record)).toMatchObject({ socket: null, namespace: { pid: 4711 }, proof: ['socket'] });
+    expect(t.registry.find('door')).toBe(record);
+    expect(t.backup.sandboxes.map(({ id }) => id)).toEqual(['kept']);
   });
 });

@@ -131,6 +131,7 @@ export function authorized(parts: FlowParts): Authorized {
       sni: canonical.host,
       kind: 'http',
       hiddenName: false,
+      destination: null,
       fault: null,
     },
     exchange: {} as Exchange,

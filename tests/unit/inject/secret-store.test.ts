@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Refusal } from '../../../src/flow/refusal.ts';
 import { reveal, type Secret } from '../../../src/flow/secret.ts';
 import { SecretRejected, SecretStore } from '../../../src/inject/secret-store.ts';
+import { UserKeys } from '../../../src/inject/user-keys.ts';
 import type { SourceSpec } from '../../../src/policy/compiled.ts';
 import { spec } from './authorized-flow.ts';
 
@@ -180,5 +181,70 @@ describe('the list', () => {
     const store = storeOf({ c: { kind: 'command', argv, ttlSeconds: 60 } });
     await expect(store.resolve('c')).rejects.toThrow(Refusal);
     expect(store.list()[0]).toMatchObject({ set: false, error: expect.stringContaining('code 4') });
+  });
+});
+
+describe('the user’s own keys', () => {
+  function withUserKeys(sources: Record<string, SourceSpec>, env: NodeJS.ProcessEnv): SecretStore {
+    const userKeys = new UserKeys({ home: directory, workingDirectory: directory, env });
+    const store = new SecretStore(env, () => Date.UTC(2027, 0, 1), null, userKeys);
+    store.configure(specs(sources));
+    return store;
+  }
+  const both: Record<string, SourceSpec> = { openai: { kind: 'memory' }, anthropic: { kind: 'memory' } };
+
+  test('stand in for a credential without a source, and the list says where they were found', () => {
+    writeFileSync(join(directory, '.claude.json'), JSON.stringify({ primaryApiKey: 'sk-ant-mine' }), { mode: 0o600 });
+    const store = withUserKeys(both, { OPENAI_API_KEY: 'sk-mine' });
+    const listed = store.list();
+    expect(listed).toMatchObject([
+      { name: 'openai', source: 'environment OPENAI_API_KEY', set: true, error: null },
+      { name: 'anthropic', source: '~/.claude.json', set: true, error: null },
+    ]);
+    expect(JSON.stringify(listed)).not.toContain('mine');
+    expect([now(store.resolve('openai')), now(store.resolve('anthropic'))]).toEqual(['sk-mine', 'sk-ant-mine']);
+  });
+
+  test('are not looked for unless the store was told to', () => {
+    const env = { OPENAI_API_KEY: 'sk-mine' };
+    const store = storeOf(both, env);
+    expect(store.resolve('openai')).toBeNull();
+    expect(env).toEqual({ OPENAI_API_KEY: 'sk-mine' });
+  });
+
+  test('give way to a value set by hand, and to a source of the configuration', () => {
+    const store = withUserKeys(
+      { ...both, anthropic: { kind: 'file', path: keyFile } },
+      { OPENAI_API_KEY: 'sk-mine', ANTHROPIC_API_KEY: 'sk-ant-mine' },
+    );
+    store.set('openai', 'by-hand');
+    expect([now(store.resolve('openai')), now(store.resolve('anthropic'))]).toEqual(['by-hand', 'from-file']);
+    expect(store.list()).toMatchObject([{ source: 'memory' }, { source: 'file' }]);
+  });
+
+  test('do not come back once they were removed', () => {
+    const store = withUserKeys(both, { OPENAI_API_KEY: 'sk-mine' });
+    expect([store.remove('openai'), store.remove('openai')]).toEqual([true, false]);
+    store.configure(specs(both));
+    expect(store.resolve('openai')).toBeNull();
+    expect(store.list()[0]).toMatchObject({ source: 'memory', set: false });
+    store.set('openai', 'by-hand');
+    expect(now(store.resolve('openai'))).toBe('by-hand');
+  });
+
+  test('survive a reload, though their variable is gone', () => {
+    const store = withUserKeys(both, { OPENAI_API_KEY: 'sk-mine' });
+    expect(now(store.resolve('openai'))).toBe('sk-mine');
+    store.configure(specs({}));
+    store.configure(specs(both));
+    expect(now(store.resolve('openai'))).toBe('sk-mine');
+  });
+
+  test('that cannot be used are not set, with the reason in the list', () => {
+    writeFileSync(join(directory, '.claude.json'), '{}', { mode: 0o600 });
+    chmodSync(join(directory, '.claude.json'), 0o666);
+    const store = withUserKeys(both, {});
+    expect(store.resolve('anthropic')).toBeNull();
+    expect(store.list()[1]).toMatchObject({ set: false, error: expect.stringContaining('was left alone') });
   });
 });

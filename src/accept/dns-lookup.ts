@@ -1,0 +1,110 @@
+// A DNS question on the path: the same stages decide who asks and whether the name may be known, so that DNS and doors
+// can never disagree about the allowlist. Decides nothing and remembers no verdict: only what was written down lately.
+import type { Exchange } from '../flow/exchange.ts';
+import type { Caller, CanonicalRequest, RawRequest } from '../flow/flow.ts';
+import { HeaderList } from '../flow/header-list.ts';
+import { madeRequest } from '../flow/made-request.ts';
+import { Refusal } from '../flow/refusal.ts';
+import { canonicalHost } from './canonical-host.ts';
+import type { DnsPorts } from './dns-door.ts';
+import { DnsExchange } from './dns-exchange.ts';
+
+interface LookupArrival {
+  readonly caller: Caller;
+  readonly request: RawRequest;
+  readonly exchange: Exchange;
+}
+
+/** The path up to the decision, with and without a record of a no. */
+export interface LookupPath {
+  /** Null: refused, and written down. */
+  admit(arrival: LookupArrival): object | null;
+  /** The same decision, of which nothing is written down. */
+  allows(arrival: LookupArrival): boolean;
+}
+
+/** Resolvers ask again and again: one record in this time says it. */
+const quietMs = 60_000;
+const maxRemembered = 256;
+
+/** `caller`: one object per door, so that its identity is looked up once. */
+export function createLookup(path: LookupPath, caller: Caller, nowMs = () => performance.now()): DnsPorts {
+  const recorded = new RecentNames(nowMs);
+
+  return {
+    lookup(name, type) {
+      const exchange = new DnsExchange();
+      const arrival = { caller, request: lookupRequest(name, type), exchange };
+      const key = name.toLowerCase();
+      // The decision is made each time: a name that a changed policy allows is found at once.
+      if (recorded.has(key)) return path.allows(arrival);
+      if (path.admit(arrival) !== null) return true;
+      // Our own fault says nothing about the name: the client may ask again.
+      if (exchange.status >= 500) throw new Error('the gateway could not decide whether this name may be known');
+      recorded.add(key);
+      return false;
+    },
+    flooded() {
+      const request = { ...lookupRequest('*', 'ANY'), fault: tooManyQuestions() };
+      path.admit({ caller, request, exchange: new DnsExchange() });
+    },
+  };
+}
+
+/** The names that were written down lately; the oldest goes when there is no room. */
+class RecentNames {
+  readonly #untilMs = new Map<string, number>();
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  has(name: string): boolean {
+    return (this.#untilMs.get(name) ?? Number.NEGATIVE_INFINITY) > this.#nowMs();
+  }
+
+  add(name: string): void {
+    this.#untilMs.delete(name);
+    for (const oldest of this.#untilMs.keys()) {
+      if (this.#untilMs.size < maxRemembered) break;
+      this.#untilMs.delete(oldest);
+    }
+    this.#untilMs.set(name, this.#nowMs() + quietMs);
+  }
+}
+
+/** The target is the name, a slash and the type: `api.example.com/AAAA`. A name may hold a slash, a type does not. */
+function lookupRequest(name: string, type: string): RawRequest {
+  return { ...madeRequest('https', 'DNS', `${name}/${type}`, new HeaderList()), kind: 'lookup' };
+}
+
+/** The canonical form of a question: the name alone decides, so port and scheme are those of a plain https URL. */
+export function canonicalLookup(request: RawRequest): CanonicalRequest {
+  const slash = request.target.lastIndexOf('/');
+  const name = request.target.slice(0, slash);
+  // In DNS names are ASCII; one that has to be read as something else first has two readings.
+  if (/\P{ASCII}/u.test(name)) {
+    throw new Refusal('malformed.host', `${JSON.stringify(name)} is not a host name`, {
+      hint: 'Look it up in its ASCII form (xn--…).',
+    });
+  }
+  const path = request.target.slice(slash);
+  return {
+    scheme: 'https',
+    host: canonicalHost(name),
+    port: 443,
+    method: 'DNS',
+    path,
+    rawPath: path,
+    query: null,
+    kind: 'lookup',
+  };
+}
+
+function tooManyQuestions(): Refusal {
+  return new Refusal('limit.rate', 'this sandbox asks more DNS questions than it may (200 at once, 100 a second)', {
+    rule: 'built-in: DNS questions of one sandbox',
+    hint: 'Those over the limit are refused and not written down. Look for a program in the sandbox that asks in a loop.',
+  });
+}

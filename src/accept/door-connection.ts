@@ -1,0 +1,174 @@
+// One client connection at a door, whatever the door: counted, its TLS terminated with a leaf for the name, or its bytes
+// passed on where the policy says `tunnel`. How a client says where it wants to go is each door's own business. Knows
+// nothing of policy.
+import type { Socket } from 'node:net';
+import { type SecureContext, TLSSocket } from 'node:tls';
+import type { Exchange } from '../flow/exchange.ts';
+import type { Caller, RawRequest } from '../flow/flow.ts';
+import { HeaderList } from '../flow/header-list.ts';
+import { Refusal } from '../flow/refusal.ts';
+import type { ClientHello } from './client-hello.ts';
+import type { DoorIdentity, DoorPorts, OpenConnection } from './door-ports.ts';
+import { type ConnectionOrigin, type ConnectionSettings, H1Connection } from './h1-connection.ts';
+import { H2Connection } from './h2-connection.ts';
+import { handshakeTimeoutMs, peekHello } from './peek-hello.ts';
+import { plainAddress } from './plain-address.ts';
+import { TunnelExchange } from './tunnel-exchange.ts';
+
+const tooManyConnections =
+  'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nX-Sallyport-Refused: limit.connections\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+/** How much may wait for a slow client before its source is paused. */
+export const highWaterMark = 256 * 1024;
+
+/** Where a connection goes, as far as it has said so. */
+export interface Route {
+  /** `host:port`, or `address:port` where no name was said: what the journal has of a connection without a request. */
+  readonly target: string;
+  readonly connect: string | null;
+  readonly destination: string | null;
+}
+
+export abstract class DoorConnection implements OpenConnection {
+  readonly address: string | null;
+  readonly socketOf: string | null;
+  sandboxId: string | null;
+  protected readonly socket: Socket;
+  protected readonly identity: DoorIdentity;
+  protected readonly ports: DoorPorts;
+  protected readonly settings: ConnectionSettings;
+  protected inner: { close(): void } | null = null;
+
+  constructor(socket: Socket, identity: DoorIdentity, ports: DoorPorts) {
+    this.socket = socket;
+    this.identity = identity;
+    this.ports = ports;
+    this.settings = ports.settings();
+    this.address = identity.socketOf === null ? plainAddress(socket.remoteAddress) : null;
+    this.socketOf = identity.socketOf;
+    this.sandboxId = identity.socketOf;
+  }
+
+  /** What a door does with a connection that was counted. */
+  protected abstract begin(): void;
+
+  start(): void {
+    if (!this.ports.opened(this)) {
+      this.socket.on('error', () => {});
+      this.socket.end(tooManyConnections, () => this.socket.destroy());
+      return;
+    }
+    this.socket.on('close', () => this.ports.closed(this));
+    this.begin();
+  }
+
+  close(): void {
+    // Without an inner connection it is a tunnel or a handshake: under way until it ends by itself.
+    this.inner?.close();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  protected peek(
+    rest: Buffer | null,
+    route: Route,
+    caller: Caller,
+    then: (bytes: Buffer, hello: ClientHello | null) => void,
+  ): void {
+    peekHello(this.socket, rest, (peeked) => {
+      if (peeked !== null) then(peeked.bytes, peeked.hello);
+      else this.fault(route, caller, 'the connection does not begin with a readable TLS ClientHello');
+    });
+  }
+
+  /** `name` is the one the client will check, so that a mismatch is answered in words, not by a TLS error. */
+  protected terminate(bytes: Buffer, name: string, route: Route, caller: Caller): void {
+    let secureContext: SecureContext;
+    try {
+      secureContext = this.ports.contextFor(name);
+    } catch (error) {
+      this.fault(route, caller, 'no certificate could be made for this name', error);
+      return;
+    }
+    this.socket.unshift(bytes);
+    const options = { isServer: true, secureContext, ALPNProtocols: ['h2', 'http/1.1'], highWaterMark };
+    const tls = new TLSSocket(this.socket, options);
+    let secure = false;
+    const timer = setTimeout(() => this.socket.destroy(), handshakeTimeoutMs);
+    tls.once('secure', () => {
+      clearTimeout(timer);
+      secure = true;
+      // node:http2 waits for this otherwise; a tls.Server clears it, a bare TLSSocket does not.
+      Reflect.set(tls, 'secureConnecting', false);
+      this.#serveTls(tls, route, caller);
+    });
+    tls.once('close', () => {
+      clearTimeout(timer);
+      this.socket.destroy();
+    });
+    const failed = (error: Error): void => {
+      // Mostly a client that does not trust the CA: the operator finds it in the journal.
+      if (!secure) this.fault(route, caller, 'the TLS handshake with the client failed; does it trust the CA?', error);
+      secure = true;
+      this.socket.destroy();
+    };
+    tls.on('_tlsError', failed);
+    tls.on('error', failed);
+  }
+
+  #serveTls(tls: TLSSocket, { connect, destination }: Route, caller: Caller): void {
+    // What counts is the name OpenSSL saw, not what our own reader made of the bytes.
+    const origin: ConnectionOrigin = { scheme: 'https', connect, destination, sni: serverNameOf(tls) };
+    const serve = (request: RawRequest, exchange: Exchange): void => {
+      this.ports.serve({ caller, request, exchange });
+    };
+    this.inner =
+      tls.alpnProtocol === 'h2'
+        ? new H2Connection(tls, origin, this.settings, serve)
+        : new H1Connection(tls, origin, this.settings, serve, this.socket);
+  }
+
+  /** Plain HTTP: read like any other, and judged as plain http. */
+  protected plain(bytes: Buffer, { connect, destination }: Route, caller: Caller): void {
+    this.socket.unshift(bytes);
+    const origin: ConnectionOrigin = { scheme: 'http', connect, destination, sni: null };
+    this.inner = new H1Connection(this.socket, origin, this.settings, (request, exchange) => {
+      this.ports.serve({ caller, request, exchange });
+    });
+    this.socket.resume();
+  }
+
+  protected tunnel(bytes: Buffer, hello: ClientHello | null, route: Route, caller: Caller): void {
+    const request = undecrypted('tunnel', route, hello);
+    this.ports.serve({ caller, request, exchange: new TunnelExchange(this.socket, bytes) });
+  }
+
+  protected fault(route: Route, caller: Caller, what: string, cause?: unknown): void {
+    const request = { ...undecrypted('tunnel', route, null), fault: new Refusal('malformed.tls', what, { cause }) };
+    this.ports.serve({ caller, request, exchange: new TunnelExchange(this.socket, Buffer.alloc(0)) });
+  }
+}
+
+/** A connection of which only the ClientHello is known, as the path sees it. */
+export function undecrypted(kind: 'connect' | 'tunnel', route: Route, hello: ClientHello | null): RawRequest {
+  return {
+    protocol: 'http/1.1',
+    scheme: 'https',
+    method: 'CONNECT',
+    target: route.target,
+    authority: null,
+    headers: new HeaderList(),
+    connect: route.connect,
+    sni: hello?.sni ?? null,
+    kind,
+    hiddenName: hello?.hiddenName ?? false,
+    destination: route.destination,
+    fault: null,
+  };
+}
+
+function serverNameOf(tls: TLSSocket): string | null {
+  const name: unknown = (tls as { servername?: unknown }).servername;
+  return typeof name === 'string' && name !== '' ? name : null;
+}

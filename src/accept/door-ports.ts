@@ -1,0 +1,45 @@
+// What every door shares with the rest of the gateway: what it hands on, what it asks, and how its connections are
+// counted and ended. Types only.
+import type { SecureContext } from 'node:tls';
+import type { Exchange } from '../flow/exchange.ts';
+import type { Caller, RawRequest } from '../flow/flow.ts';
+import type { ConnectionSettings } from './h1-connection.ts';
+
+export interface Arrival {
+  readonly caller: Caller;
+  readonly request: RawRequest;
+  readonly exchange: Exchange;
+}
+
+/** What a door needs from the rest of the gateway. */
+export interface DoorPorts {
+  /** Runs the whole path for a request. Returns the sandbox it turned out to come from. */
+  serve(arrival: Arrival): string | null;
+  /** Judges a CONNECT: null when it was refused (and answered), else how to go on. */
+  admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
+  /** Would it be admitted? Answers nothing and leaves no record. */
+  allows(arrival: Arrival): boolean;
+  /** Is it to pass undecrypted? Answers nothing and leaves no record. */
+  tunnels(arrival: Arrival): boolean;
+  contextFor(host: string): SecureContext;
+  settings(): ConnectionSettings;
+  /** False: too many connections, this one is closed at once. */
+  opened(connection: OpenConnection): boolean;
+  closed(connection: OpenConnection): void;
+}
+
+/** A client connection as the service sees it: to count, to drain, to cut when its sandbox is gone. */
+export interface OpenConnection {
+  readonly address: string | null;
+  readonly socketOf: string | null;
+  readonly sandboxId: string | null;
+  /** Ends it when what is under way has ended. */
+  close(): void;
+  destroy(): void;
+}
+
+export interface DoorIdentity {
+  readonly name: string;
+  /** Set on a private socket and a namespace door: the only sandbox it serves. */
+  readonly socketOf: string | null;
+}

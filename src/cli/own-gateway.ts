@@ -1,0 +1,40 @@
+// The gateway that lives in one command and ends with it: no door but those of its own sandboxes. It takes the usual state
+// directory, so that `sallyport logs` and the rest work beside it; where another gateway has that, one of its own below it.
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { placesIn } from '../kit/home.ts';
+import { HomeInUse } from '../kit/home-in-use.ts';
+import { createLog, type Log } from '../kit/log.ts';
+import { processBirth } from '../kit/process-birth.ts';
+import { ensurePrivateDirectory } from '../kit/secure-directory.ts';
+import type { Gateway, StartOptions } from './gateway-port.ts';
+import { loadService } from './load-service.ts';
+
+export interface OwnGateway extends Gateway {
+  /** Its state directory. */
+  readonly home: string;
+}
+
+export async function startOwnGateway(
+  options: Pick<StartOptions, 'home' | 'config' | 'userKeys'>,
+): Promise<OwnGateway> {
+  const start = await loadService();
+  const begin = async (home: string): Promise<OwnGateway> => {
+    const gateway = await start({ ...options, home, doors: 'sandboxes', log: logInto(home) });
+    return { ...gateway, home };
+  };
+  try {
+    return await begin(options.home);
+  } catch (error) {
+    if (!(error instanceof HomeInUse)) throw error;
+    const { runsDirectory } = placesIn(options.home);
+    ensurePrivateDirectory(runsDirectory);
+    return begin(join(runsDirectory, `${process.pid}-${processBirth(process.pid)}`));
+  }
+}
+
+/** Not on the terminal, which belongs to the command in the sandbox. */
+function logInto(home: string): Log {
+  const file = join(home, 'run.log');
+  return createLog({ format: 'json', write: (line) => appendFileSync(file, line, { mode: 0o600 }) });
+}

@@ -1,0 +1,230 @@
+// `sallyport run`: the main job. A command in a sandbox that has no network but this door, no credential, and works
+// unmodified. The gateway lives in this process and ends with it, unless --gateway joins one that runs.
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { CredentialStatus } from '../admin/admin-ports.ts';
+import type { LauncherName, RunningSandbox } from '../launch/sandbox-plan.ts';
+import type { SandboxRequest, StartedSandbox } from '../launch/start-sandbox.ts';
+import type { CliContext } from './cli-context.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
+import type { OwnGateway } from './own-gateway.ts';
+import { describeRefusals, describeRun, type Refused } from './run-report.ts';
+
+interface RunOptions {
+  readonly repo?: string[];
+  readonly mode?: string;
+  readonly branch?: string[];
+  readonly credential?: string[];
+  readonly id?: string;
+  readonly launcher?: LauncherName;
+  readonly image?: string;
+  readonly mount?: string[];
+  readonly ro?: string[];
+  readonly env?: string[];
+  readonly home: 'fresh' | 'persist';
+  readonly hideEnvFiles?: boolean;
+  readonly config?: string;
+  readonly gateway?: boolean;
+  readonly quiet?: boolean;
+}
+
+const gather = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value];
+const refusalsShown = 3;
+
+export function addRunCommand(program: Command, context: CliContext): void {
+  program
+    .command('run')
+    .summary('run a command in a sandbox that has no network but this door')
+    .description('Runs a command in a sandbox: no network but this door, no credential, and it works unmodified.')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .option('--repo <OWNER/REPO>', 'a repository it may use; may be repeated', gather)
+    .addOption(
+      new Option('--mode <MODE>', 'bot: pushes only to --branch; user: to any unprotected').choices(['bot', 'user']),
+    )
+    .option('--branch <PATTERN>', 'a branch it may push to (default sandbox/*); may be repeated', gather)
+    .option('--credential <NAME>', 'a credential it may use (default: all that are set); may be repeated', gather)
+    .option('--mount <PATH[:INSIDE]>', 'let a file or folder in, to read and write; may be repeated', gather)
+    .option('--ro <PATH[:INSIDE]>', 'let a file or folder in, to read; may be repeated', gather)
+    .option('--env <NAME[=VALUE]>', 'let a variable in; may be repeated', gather)
+    .addOption(
+      new Option('--home <KIND>', 'fresh: gone with the sandbox; persist: kept for the next').choices([
+        'fresh',
+        'persist',
+      ]),
+    )
+    .option('--hide-env-files', 'files named .env in the working directory stay out of sight')
+    .addOption(
+      new Option('--launcher <NAME>', 'how it is isolated (default: bubblewrap)').choices([
+        'bubblewrap',
+        'docker',
+        'unshare',
+      ]),
+    )
+    .option('--image <IMAGE>', 'run it in this image, by Docker')
+    .option('--id <ID>', 'name it yourself (default: a random one)')
+    .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
+    .option('--gateway', 'join the gateway that `sallyport up` runs')
+    .option('-q, --quiet', 'say nothing but errors')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  sallyport run -- claude
+  sallyport run --repo owner/repo -- codex
+  sallyport run --repo owner/repo --ro ~/notes --env EDITOR -- bash
+  sallyport run --image my-tools --gateway -- make test`,
+    )
+    .action(async (words: string[], options: RunOptions) => {
+      const run = await begin(context, words, options);
+      if (options.quiet !== true) announce(context, options, run);
+      const letGo = passSignalsTo(run.started);
+      const code = await run.started.ended.finally(letGo);
+      if (options.quiet !== true) await report(context, run);
+      await run.own?.stop();
+      context.exitCode = code;
+    });
+}
+
+interface Run {
+  readonly started: StartedSandbox;
+  readonly own: OwnGateway | null;
+  readonly launcher: LauncherName;
+}
+
+async function begin(context: CliContext, command: readonly string[], options: RunOptions): Promise<Run> {
+  // Before anything is loaded that takes credentials out of it.
+  const environment = { ...context.env };
+  const coming = options.gateway === true ? null : startOwn(context, options);
+  // Whoever waits for it hears of its failure; until then it must not count as unheard.
+  coming?.catch(() => {});
+  try {
+    const request = await asRequest(context, command, options, environment);
+    const { startSandbox } = await import('../launch/start-sandbox.ts');
+    const { deskOfGateway, deskOfSocket } = await import('./sandbox-desk.ts');
+    const desk = coming === null ? deskOfSocket(context.admin) : coming.then(({ desk }) => deskOfGateway(desk));
+    const started = await startSandbox(request, Promise.resolve(desk));
+    return { started, own: await coming, launcher: request.launcher.name };
+  } catch (error) {
+    const own = await coming?.catch(() => null);
+    await own?.stop();
+    throw notStarted(error);
+  }
+}
+
+async function startOwn(context: CliContext, options: RunOptions): Promise<OwnGateway> {
+  const { startOwnGateway } = await import('./own-gateway.ts');
+  return startOwnGateway({ home: context.places.home, config: options.config, userKeys: true });
+}
+
+async function asRequest(
+  context: CliContext,
+  command: readonly string[],
+  options: RunOptions,
+  environment: NodeJS.ProcessEnv,
+): Promise<SandboxRequest> {
+  const { findLauncher } = await import('../launch/find-launcher.ts');
+  const { parseMount } = await import('../launch/user-mounts.ts');
+  const { cleanRunFolders } = await import('../launch/run-folder.ts');
+  const userHome = environment.HOME ?? '/';
+  const places = { cwd: context.cwd, home: userHome };
+  const launcher = await findLauncher({ wanted: options.launcher, image: options.image, environment });
+  // In plain unshare the files of the host stay where they are, and the state directory is out of sight: not there.
+  const runFolders =
+    launcher.name === 'unshare'
+      ? join(tmpdir(), `sallyport-sandboxes-${process.geteuid?.()}`)
+      : context.places.sandboxFolders;
+  void cleanRunFolders(runFolders).catch(() => {});
+  return {
+    launcher,
+    command,
+    stdio: 'terminal',
+    registration: asRegistration(options),
+    workingDirectory: context.cwd,
+    environment,
+    userHome,
+    stateFolder: context.places.home,
+    runFolders,
+    persistentHome: options.home === 'persist' ? context.places.persistentHome : null,
+    mounts: [
+      ...(options.mount ?? []).map((text) => parseMount(text, 'read-write', places)),
+      ...(options.ro ?? []).map((text) => parseMount(text, 'read-only', places)),
+    ],
+    variables: options.env ?? [],
+    hideEnvFiles: options.hideEnvFiles === true,
+  };
+}
+
+function asRegistration(options: RunOptions): Record<string, unknown> {
+  return {
+    ...(options.id !== undefined && { id: options.id }),
+    repos: options.repo ?? [],
+    ...(options.mode !== undefined && { auth_mode: options.mode }),
+    ...(options.branch !== undefined && { allowed_branches: options.branch }),
+    ...(options.credential !== undefined && { credentials: options.credential }),
+  };
+}
+
+/** A script must be able to tell our failure from one of the command. */
+function notStarted(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== 'LaunchError') return error;
+  const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : '';
+  return new CommandFailed(exitCode.notStarted, error.message, hint);
+}
+
+/** Only to a person; what is not isolated is said in a pipe too. */
+function announce(context: CliContext, options: RunOptions, { started, own, launcher }: Run): void {
+  if (!context.isTerminal) {
+    if (launcher === 'unshare') for (const notice of started.notices) context.say(`sallyport: ${notice}`);
+    return;
+  }
+  const credentials: readonly CredentialStatus[] | null = own?.desk.listCredentials() ?? null;
+  context.say(
+    describeRun(context, {
+      launcher,
+      started,
+      workingDirectory: context.cwd,
+      repos: options.repo ?? [],
+      branches: options.mode === 'user' ? ['any branch that is not protected'] : (options.branch ?? ['sandbox/*']),
+      credentials,
+      config: own?.summary.config ?? 'that of the running gateway',
+      persistentHome: options.home === 'persist',
+    }),
+  );
+}
+
+/** A terminal sends its own signals to the whole job, the command included; what is sent to us alone is passed on. */
+function passSignalsTo(sandbox: RunningSandbox): () => void {
+  let asked = false;
+  const pass = (signal: NodeJS.Signals) => (): void => {
+    if (signal === 'SIGINT' && process.stdin.isTTY === true) return;
+    // Asked twice to end, it is not asked again.
+    if (asked && signal !== 'SIGHUP') sandbox.kill();
+    else sandbox.signal(signal);
+    asked = true;
+  };
+  const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
+  const listeners = signals.map((signal) => [signal, pass(signal)] as const);
+  for (const [signal, listener] of listeners) process.on(signal, listener);
+  return () => {
+    for (const [signal, listener] of listeners) process.removeListener(signal, listener);
+  };
+}
+
+async function report(context: CliContext, { started, own }: Run): Promise<void> {
+  if (!context.isTerminal) return;
+  const { id } = started.grant;
+  const filter = { sandbox: id, refusedOnly: true, limit: refusalsShown, follow: false };
+  const records =
+    own === null
+      ? context.admin.lines(`/internal/audit?sandbox=${encodeURIComponent(id)}&refused=1&limit=${refusalsShown}`)
+      : own.desk.audit({ ...filter, signal: new AbortController().signal });
+  const refused: Refused[] = [];
+  try {
+    for await (const record of records) refused.push(record as unknown as Refused);
+  } catch {
+    // The gateway went away before its sandbox did: there is nobody to ask.
+  }
+  const text = describeRefusals(context, id, refused);
+  if (text !== null) context.say(text);
+}

@@ -1,0 +1,39 @@
+// Registers a sandbox that has a namespace, with the gateway in this process or with one behind the admin socket: two ways to
+// the same desk, told apart nowhere else.
+import type { AdminClient } from '../admin/admin-client.ts';
+import type { AdminPorts, Grant, PublicRecord } from '../admin/admin-ports.ts';
+import type { NamespaceGrant, SandboxDesk } from '../launch/start-sandbox.ts';
+
+/** The gateway that lives in this command. */
+export function deskOfGateway(desk: Pick<AdminPorts, 'register' | 'renew' | 'unregister'>): SandboxDesk {
+  return {
+    async register(registration) {
+      const { record, proof } = await desk.register(registration);
+      return asNamespaceGrant(record.id, proof);
+    },
+    renew: async (id) => void (await desk.renew(id)),
+    unregister: async (id) => void (await desk.unregister(id)),
+  };
+}
+
+/** A gateway that runs already. */
+export function deskOfSocket(admin: AdminClient): SandboxDesk {
+  const pathOf = (id: string) => `/internal/containers/${encodeURIComponent(id)}`;
+  return {
+    async register(registration) {
+      const answer = await admin.call<PublicRecord & { grant: Grant }>('POST', '/internal/containers', registration);
+      return asNamespaceGrant(answer.id, answer.grant);
+    },
+    renew: (id) => admin.call('POST', `${pathOf(id)}/renew`),
+    unregister: (id) => admin.call('DELETE', pathOf(id)),
+  };
+}
+
+function asNamespaceGrant(id: string, grant: Grant): NamespaceGrant {
+  const { ca_certificate: caCertificate, proxy_url: proxyUrl } = grant;
+  if (caCertificate === undefined || proxyUrl === undefined) {
+    throw new Error('the gateway does not open doors in namespaces: it is of an older version. Start it anew.');
+  }
+  const { git_hosts: gitHosts = [], credentials = [], keep = [], hide = [] } = grant;
+  return { id, caCertificate, proxyUrl, gitHosts, credentials, keep, hide };
+}

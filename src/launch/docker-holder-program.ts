@@ -1,0 +1,58 @@
+// What the holder of a container sandbox runs: the host's own `cat`, with its loader and libraries, each as one file. An
+// image may have no program at all, so nothing of it is used; and never a folder of the host, only these files.
+import { execFile } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { basename } from 'node:path';
+import { promisify } from 'node:util';
+import { LaunchError } from './sandbox-plan.ts';
+
+export interface HolderProgram {
+  /** Its files and its command line when it is seen in `folder`. */
+  at(folder: string): {
+    readonly files: readonly { readonly source: string; readonly target: string }[];
+    readonly command: readonly string[];
+  };
+}
+
+const places = ['/bin/cat', '/usr/bin/cat', '/run/current-system/sw/bin/cat'];
+
+export async function findHolderProgram(): Promise<HolderProgram> {
+  const cat = places.find((path) => existsSync(path));
+  if (cat === undefined) throw new LaunchError(`there is no cat in ${places.join(', ')}`, 'install coreutils');
+  let listed: string;
+  try {
+    listed = (await promisify(execFile)('ldd', [cat], { env: { PATH: searchPath, LC_ALL: 'C' }, timeout: 10_000 }))
+      .stdout;
+  } catch (cause) {
+    // glibc's ldd ends with 1 here.
+    if (!/not a dynamic executable/.test(String((cause as { stderr?: unknown }).stderr)))
+      throw new LaunchError(`ldd cannot tell what ${cat} needs`, 'install ldd (libc-bin)', { cause });
+    listed = '';
+  }
+  return holderProgram(cat, listed, realpathSync);
+}
+
+const searchPath = '/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin';
+
+/** From what ldd prints: `NAME => PATH (0x…)` is a library, `PATH (0x…)` or `PATH => PATH (0x…)` the loader. */
+export function holderProgram(cat: string, listed: string, resolve: (path: string) => string): HolderProgram {
+  const lines = listed.split('\n').flatMap((line) => {
+    const found = /^\s*(?:(\S+) => )?(\/\S+) \(0x/.exec(line);
+    return found === null ? [] : [{ name: found[1] ?? '/', path: found[2]! }];
+  });
+  if (/=> not found/.test(listed)) throw new LaunchError(`${cat} lacks a library on this machine`, `see: ldd ${cat}`);
+  const loader = lines.find(({ name }) => name.includes('/'));
+  const libraries = lines.filter(({ name }) => !name.includes('/'));
+  return {
+    at(folder) {
+      const program = `${folder}/cat`;
+      const files = [{ source: resolve(cat), target: program }];
+      // Named after the link, not the file: busybox and its like choose by the name they are called by.
+      if (loader === undefined) return { files, command: [program] };
+      const load = `${folder}/${basename(loader.path)}`;
+      for (const { name, path } of libraries) files.push({ source: resolve(path), target: `${folder}/${name}` });
+      if (!files.some(({ target }) => target === load)) files.push({ source: resolve(loader.path), target: load });
+      return { files, command: [load, '--library-path', folder, program] };
+    },
+  };
+}

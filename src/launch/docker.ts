@@ -1,0 +1,151 @@
+// The launcher for container images. Two containers: a holder, which owns a network with no interface but lo and a pid
+// namespace, and the command, which joins both. Only the docker command line is used; no flag of it comes from outside.
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, posix } from 'node:path';
+import { isatty } from 'node:tty';
+import { dockerCreateArguments, imageName, lies } from './docker-arguments.ts';
+import { createDockerCommand, type DockerCommand, type DockerOptions } from './docker-command.ts';
+import { type DockerHolder, startHolder } from './docker-holder.ts';
+import { findHolderProgram } from './docker-holder-program.ts';
+import { launcherLabel, removeLeftovers } from './docker-leftovers.ts';
+import { checkContainerProcess, routeToLoopback } from './docker-namespace.ts';
+import { attachSandbox } from './docker-sandbox.ts';
+import { dockerSeccompProfile } from './docker-seccomp.ts';
+import { LaunchError, type Launcher, type Mount, type PreparedSandbox, type SandboxPlan } from './sandbox-plan.ts';
+
+export interface DockerLauncherOptions extends DockerOptions {
+  readonly image: string;
+  /** Who the command is, as the container counts. Default: the user who owns our files, which is 0 in both cases that work. */
+  readonly user?: { readonly uid: number; readonly gid: number };
+}
+
+/** Root of the host, or with rootless Docker the user who started it. Without capabilities either way. */
+const caller = { uid: 0, gid: 0 };
+
+export function createDockerLauncher(options: DockerLauncherOptions): Launcher {
+  const docker = createDockerCommand(options);
+  const image = imageName(options.image);
+  const user = options.user ?? caller;
+  return {
+    name: 'docker',
+    notice: [],
+    async prepare(stdio) {
+      const name = `sallyport-${randomBytes(8).toString('hex')}`;
+      const labels = [launcherLabel()];
+      const cleaning = removeLeftovers(docker).catch(() => []);
+      const program = await findHolderProgram();
+      const uid = user.uid === 65534 ? 65533 : 65534;
+      const holder = await startHolder(docker, { name, image, labels, program, uid });
+      try {
+        checkContainerProcess(holder.pid, name);
+        await routeToLoopback(holder.pid, options.environment);
+      } catch (error) {
+        await discard(holder);
+        throw error;
+      } finally {
+        await cleaning;
+      }
+      let started = false;
+      return {
+        pid: holder.pid,
+        discard: () => discard(holder),
+        async start(plan) {
+          if (started) throw new Error('a prepared sandbox starts one command');
+          started = true;
+          const terminal = stdio === 'terminal' && isatty(0) && isatty(1);
+          try {
+            refuseDaemonSocket(plan.mounts, options.environment);
+            const created = await create(docker, plan, { holder, image, labels, user, terminal });
+            return attachSandbox(docker, { name: created, image, program: plan.command[0]!, holder, stdio, terminal });
+          } catch (error) {
+            await discard(holder);
+            throw error;
+          }
+        },
+      } satisfies PreparedSandbox;
+    },
+  };
+}
+
+interface Creation {
+  readonly holder: DockerHolder;
+  readonly image: string;
+  readonly labels: readonly string[];
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly terminal: boolean;
+}
+
+async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creation): Promise<string> {
+  const { holder, image, labels, terminal } = creation;
+  if (holder.hasEnded())
+    throw new LaunchError(
+      'the sandbox ended before its command was started',
+      'was the Docker daemon restarted? Try again',
+    );
+  const name = `${holder.name}-command`;
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-docker-'));
+  try {
+    const seccompFile = join(folder, 'seccomp.json');
+    writeFileSync(seccompFile, JSON.stringify(dockerSeccompProfile()));
+    const user = `${creation.user.uid}:${creation.user.gid}`;
+    const mountPoints = readMountPoints(readFileSync('/proc/self/mountinfo', 'utf8'));
+    await docker.run(
+      dockerCreateArguments(plan, {
+        name,
+        holder: holder.name,
+        image,
+        labels,
+        user,
+        terminal,
+        seccompFile,
+        mountPoints,
+      }),
+    );
+    return name;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function discard(holder: DockerHolder): Promise<void> {
+  holder.end();
+  await holder.ended;
+}
+
+/** The fifth field, in which the kernel writes blanks and the like as octal numbers. */
+export function readMountPoints(mountinfo: string): readonly string[] {
+  return mountinfo.split('\n').flatMap((line) => {
+    const escaped = line.split(' ')[4];
+    if (escaped === undefined) return [];
+    return [escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))];
+  });
+}
+
+/** Whoever has the daemon's socket is root on the host. The plan's own rules come first; this is the last look. */
+function refuseDaemonSocket(mounts: readonly Mount[], environment: DockerOptions['environment']): void {
+  const named = /^unix:\/\/(\/.+)$/.exec(environment.DOCKER_HOST ?? '')?.[1];
+  const sockets = [named, '/var/run/docker.sock', '/run/containerd/containerd.sock'].flatMap((path) => real(path));
+  mounts.forEach((mount, at) => {
+    if (mount.kind !== 'read-only' && mount.kind !== 'read-write') return;
+    const [source] = real(mount.source);
+    for (const socket of source === undefined ? [] : sockets) {
+      if (!lies(socket, source!)) continue;
+      const seenAt = posix.join(mount.target, posix.relative(source!, socket));
+      if (mounts.slice(at + 1).some((later) => lies(seenAt, later.target))) continue;
+      throw new LaunchError(
+        `${mount.source} would give the sandbox ${socket}, and with it this machine`,
+        'mount a folder that does not hold the socket of the Docker daemon',
+      );
+    }
+  });
+}
+
+function real(path: string | undefined): readonly string[] {
+  try {
+    return path === undefined ? [] : [realpathSync(path)];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,100 @@
+// What runs for a moment inside the sandbox's network namespace: binds the door's ports, hands the listening sockets to
+// the gateway and ends. A text, because it must run under any form of the product (source, build, bundle) as
+// `node -e`. It never accepts for itself, holds no secret, and never binds where the gateway itself lives.
+
+/** What the child is told, as its one argument. */
+export interface DoorChildOrder {
+  /** The gateway's own network namespace (`net:[…]`), where nothing may ever be bound. */
+  readonly forbidden: readonly string[];
+  /** The namespace that was looked at: between the look and the entering a process id may have changed hands. */
+  readonly expected: string;
+  readonly ports: readonly number[];
+  readonly dnsPort: number;
+  readonly proxyPort: number;
+  readonly backlog: number;
+}
+
+/** What it answers: handles under a name, then `done`, or what went wrong. */
+export type DoorChildMessage =
+  | { readonly kind: 'tcp'; readonly port: number }
+  | { readonly kind: 'dns-tcp' | 'dns-udp' | 'proxy' }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly code: DoorChildFault; readonly text: string };
+
+export type DoorChildFault =
+  | 'own-namespace'
+  | 'other-namespace'
+  | 'other-interface'
+  | 'EADDRINUSE'
+  | 'EACCES'
+  | 'unknown';
+
+export const doorChildSource = String.raw`'use strict';
+const net = require('node:net');
+const dgram = require('node:dgram');
+const { readFileSync, readlinkSync } = require('node:fs');
+const order = JSON.parse(process.argv[1]);
+
+function fail(code, text) {
+  throw Object.assign(new Error(text), { code });
+}
+
+// Looked at from inside, after entering: this is where the sockets will be.
+function checkPlace() {
+  const here = readlinkSync('/proc/self/ns/net');
+  if (order.forbidden.includes(here)) fail('own-namespace', here);
+  if (here !== order.expected) fail('other-namespace', here);
+  // Every host on such an interface would be taken for the sandbox. What the kernel itself puts into every namespace is no way in.
+  const kernelMade = /^(?:lo|tunl0|sit0|gre0|gretap0|erspan0|ip_vti0|ip6_vti0|ip6tnl0|ip6gre0)$/;
+  const names = readFileSync('/proc/self/net/dev', 'latin1').split('\n').slice(2).map((line) => line.split(':', 1)[0].trim());
+  const other = names.filter((name) => name !== '' && !kernelMade.test(name));
+  if (other.length > 0) fail('other-interface', other.join(', '));
+}
+
+function listen(port, host) {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer((socket) => socket.destroy());
+    server.once('error', reject);
+    server.listen({ port, host, backlog: order.backlog, exclusive: true }, () => resolve(server));
+  });
+}
+
+function bind(port, type, address) {
+  return new Promise((resolve, reject) => {
+    const socket = dgram.createSocket({ type });
+    socket.once('error', reject);
+    socket.bind({ port, address, exclusive: true }, () => resolve(socket));
+  });
+}
+
+// One socket for both families; where the kernel has no IPv6, for IPv4 alone.
+async function dualStack(six, four) {
+  try {
+    return await six();
+  } catch (error) {
+    if (error.code !== 'EAFNOSUPPORT' && error.code !== 'EADDRNOTAVAIL') throw error;
+    return four();
+  }
+}
+
+function send(message, handle) {
+  return new Promise((resolve, reject) => {
+    process.send(message, handle, {}, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+async function main() {
+  checkPlace();
+  const onAll = (port) => dualStack(() => listen(port, '::'), () => listen(port, '0.0.0.0'));
+  for (const port of order.ports) await send({ kind: 'tcp', port }, await onAll(port));
+  await send({ kind: 'dns-tcp' }, await onAll(order.dnsPort));
+  const udp = await dualStack(() => bind(order.dnsPort, 'udp6', '::'), () => bind(order.dnsPort, 'udp4', '0.0.0.0'));
+  await send({ kind: 'dns-udp' }, udp);
+  await send({ kind: 'proxy' }, await listen(order.proxyPort, '127.0.0.1'));
+  await send({ kind: 'done' });
+}
+
+// The gateway has all it needs, or is gone: in both cases there is nothing left to do here.
+process.once('disconnect', () => process.exit(0));
+main().catch((error) => send({ kind: 'failed', code: error.code || 'unknown', text: error.message }).catch(() => process.exit(1)));
+`;

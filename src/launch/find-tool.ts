@@ -1,0 +1,33 @@
+// Finds the system programs a launcher needs, so that they can be started by absolute path with an empty environment:
+// what a launcher's own processes have in their environment can be read inside the sandbox at /proc/1/environ.
+import { accessSync, constants, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { LaunchError } from './sandbox-plan.ts';
+
+/** Where system programs are when the user's PATH leaves them out: an ordinary user's often has no sbin. */
+const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** Null when it is not there. Only absolute entries of PATH are looked at: never the working directory. */
+export function findTool(name: string, path = process.env.PATH ?? ''): string | null {
+  for (const folder of [...path.split(':').filter(isAbsolute), ...systemFolders]) {
+    const file = join(folder, name);
+    if (isExecutable(file)) return file;
+  }
+  return null;
+}
+
+/** The same for a program that cannot be done without; `hint` says where it comes from. */
+export function needTool(name: string, hint: string): string {
+  const file = findTool(name);
+  if (file === null) throw new LaunchError(`${name} is not installed`, hint);
+  return file;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,63 @@
+// The mounts of a plan while it is made: one for each target, in the end ordered from the outside in, so that nothing is
+// covered by what was meant to lie around it. Knows nothing of why something is let in.
+import type { HostFiles } from './host-files.ts';
+import { depthOf, foldersBetween, liesIn, moved } from './path-relations.ts';
+import { LaunchError, type Mount } from './sandbox-plan.ts';
+
+type Bind = Extract<Mount, { readonly source: string }>;
+
+export class MountDraft {
+  readonly #byTarget = new Map<string, Mount>();
+
+  /** A later one takes the place of an earlier one at the same target. */
+  add(...mounts: readonly Mount[]): void {
+    for (const mount of mounts) this.#byTarget.set(mount.target, mount);
+  }
+
+  /** Where the sandbox sees `path` of the host in what was let in so far. */
+  seenAt(path: string, kinds: readonly Bind['kind'][]): { readonly bind: Bind; readonly target: string }[] {
+    return this.#binds()
+      .filter((bind) => kinds.includes(bind.kind) && liesIn(path, bind.source))
+      .map((bind) => ({ bind, target: moved(path, bind.source, bind.target) }));
+  }
+
+  /** Read-only from now on, and nothing else can be put in its place by renaming a folder on the way to it. */
+  pin(path: string): void {
+    for (const { bind, target } of this.seenAt(path, ['read-write'])) {
+      if (bind.source === path) continue;
+      for (const folder of foldersBetween(bind.source, path)) {
+        const at = moved(folder, bind.source, bind.target);
+        if (!this.#byTarget.has(at)) this.add({ kind: 'read-write', source: folder, target: at });
+      }
+      this.add({ kind: 'read-only', source: path, target });
+    }
+  }
+
+  ordered(): Mount[] {
+    return [...this.#byTarget.values()].sort((a, b) => depthOf(a.target) - depthOf(b.target));
+  }
+
+  /**
+   * A target in a folder that sandboxes write to (a home that persists, the working directory) is made there by the
+   * launcher, outside: a link on the way would lead it somewhere else.
+   */
+  refuseLinks(files: HostFiles): void {
+    const writable = this.#binds().filter((bind) => bind.kind === 'read-write');
+    for (const { target } of this.#byTarget.values()) {
+      for (const bind of writable) {
+        if (target === bind.target || !liesIn(target, bind.target)) continue;
+        const real = moved(target, bind.target, bind.source);
+        const link = [...foldersBetween(bind.source, real), real].find((path) => files.look(path)?.kind === 'link');
+        if (link !== undefined)
+          throw new LaunchError(
+            `${link} is a link, and something must be mounted there as ${target}`,
+            'A program in an earlier sandbox may have made it. Remove the link, or choose another target.',
+          );
+      }
+    }
+  }
+
+  #binds(): Bind[] {
+    return [...this.#byTarget.values()].filter((mount): mount is Bind => 'source' in mount);
+  }
+}

@@ -1,0 +1,177 @@
+// Opens the door of a sandbox: listening sockets inside its network namespace, held by the gateway outside. A short-lived
+// child enters the namespace, binds and hands over; it has ended before this resolves, since as long as it lived it could
+// take a connection and die with it. Must never bind anything in the gateway's own network.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Socket as UdpSocket } from 'node:dgram';
+import type { EventEmitter } from 'node:events';
+import { readlinkSync } from 'node:fs';
+import { Server } from 'node:net';
+import { type NamespaceHandles, sandboxProxyPort } from '../kit/namespace-handles.ts';
+import { type DoorChildMessage, type DoorChildOrder, doorChildSource } from './door-child.ts';
+import { childFault, enteringFault, noNsenter, notAnotherNamespace, unreadableNamespace } from './door-faults.ts';
+import { LaunchError } from './sandbox-plan.ts';
+
+const dnsPort = 53;
+const backlog = 512;
+const timeoutMs = 10_000;
+const maxComplaintBytes = 4096;
+
+export interface NamespaceDoorOptions {
+  /** A process in the network namespace of the sandbox. */
+  readonly pid: number;
+  /** Every port the policy names. 53 and the proxy's own port are the door's, whatever stands here. */
+  readonly ports: readonly number[];
+  readonly signal?: AbortSignal;
+}
+
+export async function openNamespaceDoor(options: NamespaceDoorOptions): Promise<NamespaceHandles> {
+  const { pid } = options;
+  if (!Number.isSafeInteger(pid) || pid < 1) {
+    throw new LaunchError(`${pid} is not a process id`, 'Name a process that runs in the sandbox.');
+  }
+  const expected = readNamespace(pid, 'net');
+  const forbidden = forbiddenNamespaces();
+  if (forbidden.includes(expected)) throw notAnotherNamespace(pid);
+  const ports = [...new Set(options.ports)].filter((port) => port !== dnsPort && port !== sandboxProxyPort);
+  const order: DoorChildOrder = { forbidden, expected, ports, dnsPort, proxyPort: sandboxProxyPort, backlog };
+  const child = spawn(
+    'nsenter',
+    [...entering(pid), '--', process.execPath, '-e', doorChildSource, JSON.stringify(order)],
+    {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      // Nothing of the gateway's environment: it holds what the sandbox must not have, and NODE_OPTIONS.
+      env: { PATH: process.env.PATH ?? '/usr/sbin:/usr/bin:/sbin:/bin' },
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    },
+  );
+  return new Receiver(child, pid, ports).receive();
+}
+
+/** Closes handles that no door serves: what came after the opening has failed. */
+export function closeNamespaceHandles(handles: Partial<NamespaceHandles>): void {
+  for (const server of [...(handles.tcp?.values() ?? []), handles.dnsTcp, handles.proxy]) server?.close();
+  handles.dnsUdp?.close();
+}
+
+/** Takes what the child sends and waits for its end. */
+class Receiver {
+  readonly #child: ChildProcess;
+  readonly #pid: number;
+  readonly #ports: readonly number[];
+  readonly #tcp = new Map<number, Server>();
+  #dnsTcp: Server | undefined;
+  #dnsUdp: UdpSocket | undefined;
+  #proxy: Server | undefined;
+  #fault: Error | null = null;
+  #complaint = '';
+
+  constructor(child: ChildProcess, pid: number, ports: readonly number[]) {
+    this.#child = child;
+    this.#pid = pid;
+    this.#ports = ports;
+  }
+
+  async receive(): Promise<NamespaceHandles> {
+    const child = this.#child;
+    const timer = setTimeout(() => {
+      this.#fault ??= new LaunchError(
+        `the door of the sandbox was not open after ${timeoutMs / 1000} seconds`,
+        'The machine may be overloaded: try again.',
+      );
+      child.kill('SIGKILL');
+    }, timeoutMs);
+    child.on('message', (message, handle) => this.#take(message as DoorChildMessage, handle));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      if (this.#complaint.length < maxComplaintBytes) this.#complaint += text;
+    });
+    const notStarted = new Promise<void>((resolve) => {
+      child.on('error', (error: NodeJS.ErrnoException) => {
+        this.#fault ??= error.code === 'ENOENT' ? noNsenter(error) : error;
+        // A program that could not be started has no end to wait for.
+        if (child.pid === undefined) resolve();
+      });
+    });
+    // The child is reaped and the channel empty: nothing is under way and nothing else holds the sockets. (`close` of the
+    // child does not come where we were the ones to disconnect.)
+    const ended = Promise.all([
+      happened(child, 'exit'),
+      happened(child, 'disconnect'),
+      happened(child.stderr!, 'close'),
+    ]);
+    await Promise.race([ended, notStarted]);
+    clearTimeout(timer);
+    return this.#result();
+  }
+
+  #take(message: DoorChildMessage, handle: unknown): void {
+    switch (message.kind) {
+      case 'failed':
+        this.#fault ??= childFault(message, this.#pid);
+        this.#child.disconnect();
+        return;
+      case 'done':
+        this.#child.disconnect();
+        return;
+      case 'tcp':
+        if (handle instanceof Server) this.#tcp.set(message.port, handle);
+        return;
+      case 'dns-tcp':
+        if (handle instanceof Server) this.#dnsTcp = handle;
+        return;
+      case 'dns-udp':
+        if (handle instanceof UdpSocket) this.#dnsUdp = handle;
+        return;
+      case 'proxy':
+        if (handle instanceof Server) this.#proxy = handle;
+    }
+  }
+
+  #result(): NamespaceHandles {
+    const tcp = this.#tcp;
+    const [dnsTcp, dnsUdp, proxy] = [this.#dnsTcp, this.#dnsUdp, this.#proxy];
+    const whole = this.#ports.every((port) => tcp.has(port));
+    if (this.#fault === null && whole && dnsTcp !== undefined && dnsUdp !== undefined && proxy !== undefined) {
+      return { tcp, dnsTcp, dnsUdp, proxy };
+    }
+    closeNamespaceHandles({
+      tcp,
+      ...(dnsTcp !== undefined && { dnsTcp }),
+      ...(dnsUdp !== undefined && { dnsUdp }),
+      ...(proxy !== undefined && { proxy }),
+    });
+    throw this.#fault ?? enteringFault(this.#pid, this.#complaint);
+  }
+}
+
+/** Unlike `once` it is not cut short by an error of the emitter. */
+function happened(emitter: EventEmitter, event: string): Promise<unknown> {
+  return new Promise((resolve) => {
+    emitter.once(event, resolve);
+  });
+}
+
+/** The gateway's own network, and that of the machine's first process where it can be seen and is another one. */
+function forbiddenNamespaces(): string[] {
+  const own = readlinkSync('/proc/self/ns/net');
+  try {
+    return [...new Set([own, readlinkSync('/proc/1/ns/net')])];
+  } catch {
+    return [own];
+  }
+}
+
+function readNamespace(pid: number, kind: 'net' | 'user'): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/${kind}`);
+  } catch (error) {
+    throw unreadableNamespace(pid, error);
+  }
+}
+
+/** Root is above every user namespace and stays outside; anybody else must be who owns it to have a say over its network. */
+function entering(pid: number): string[] {
+  const target = ['--target', String(pid), '--net'];
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot || readNamespace(pid, 'user') === readlinkSync('/proc/self/ns/user')) return target;
+  return [...target, '--user', '--preserve-credentials'];
+}

@@ -1,0 +1,72 @@
+// The launcher for machines without bubblewrap, only when asked for: network, processes and IPC are the sandbox's own, files
+// are the host's but for what is masked. It says so loudly. Never for root, whose files are the machine: a sandbox of
+// root that can write /etc is none.
+import { findFilterLoader } from './filter-loader.ts';
+import { needTool } from './find-tool.ts';
+import { readOnlyBindOptions } from './mount-options.ts';
+import { holdNamespace, secondInput } from './namespace-holder.ts';
+import { plainUnshareScript, type UnshareTools } from './plain-unshare-script.ts';
+import { firstChildOf } from './process-tree.ts';
+import { runningIn } from './running-sandbox.ts';
+import { LaunchError, type Launcher } from './sandbox-plan.ts';
+import { sandboxUser } from './sandbox-user.ts';
+import { seccompProgram } from './seccomp.ts';
+
+export function createPlainUnshareLauncher(uid = process.getuid?.()): Launcher {
+  if (uid === 0)
+    throw new LaunchError(
+      'plain unshare isolates nothing from root: the command could write the system that runs it',
+      'use bubblewrap (apt install bubblewrap), or start it as an ordinary user',
+    );
+  const tools = findTools();
+  const filter = tools.filterLoader === null ? Buffer.alloc(0) : seccompProgram(process.arch);
+  return {
+    name: 'unshare',
+    notice: noticeOf(tools),
+    async prepare(stdio) {
+      const holder = await holdNamespace({ stdio, own: ['--mount', '--ipc'] });
+      return {
+        pid: holder.pid,
+        async start(plan) {
+          const script = plainUnshareScript(plan, sandboxUser(), tools, (path) => readOnlyBindOptions(path));
+          await holder.run(script, { first: Buffer.alloc(0), second: filter });
+          return runningIn(holder, stdio, () => {
+            const init = holder.initPid();
+            return init === null ? null : firstChildOf(init);
+          });
+        },
+        async discard() {
+          holder.kill();
+          await holder.ended;
+        },
+      };
+    },
+  };
+}
+
+function findTools(): UnshareTools {
+  const utilLinux = 'install util-linux, which every distribution has';
+  return {
+    sh: needTool('sh', 'a POSIX shell is needed at /bin/sh'),
+    env: needTool('env', 'install coreutils'),
+    mount: needTool('mount', utilLinux),
+    umount: needTool('umount', utilLinux),
+    unshare: needTool('unshare', utilLinux),
+    setpriv: needTool('setpriv', utilLinux),
+    filterLoader: findFilterLoader(secondInput),
+  };
+}
+
+function noticeOf({ filterLoader }: UnshareTools): readonly string[] {
+  return [
+    'PLAIN UNSHARE DOES NOT ISOLATE FILES: the command reads and writes every file that you can, save those that are masked.',
+    'It can plant what you will run later outside (shell start-up files, hooks, scripts) and talk to programs that listen on ' +
+      'Unix sockets in folders you can reach. Network, processes and IPC are isolated. Install bubblewrap for the rest.',
+    ...(filterLoader === null
+      ? [
+          'SYSTEM CALLS ARE NOT FILTERED, since neither perl nor python3 is here to load the filter: sockets to the hypervisor ' +
+            '(AF_VSOCK), io_uring, your kernel keyring and typing into your terminal (TIOCSTI) are open to the command.',
+        ]
+      : []),
+  ];
+}

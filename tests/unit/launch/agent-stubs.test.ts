@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type AgentStubOptions, agentStubs, quietAgents } from '../../../src/launch/agent-stubs.ts';
+import { placeholderVariables } from '../../../src/launch/placeholders.ts';
+
+const everything = placeholderVariables(new Set(['anthropic', 'openai', 'google', 'mistral', 'github']));
+
+function stubs(options: Partial<AgentStubOptions> = {}): Map<string, string> {
+  const made = agentStubs({ workingDirectory: '/home/ada/engine', placeholders: everything, ...options });
+  return new Map(made.map(({ path, text }) => [path, text]));
+}
+
+function readJson(files: Map<string, string>, path: string): unknown {
+  return JSON.parse(files.get(path)!);
+}
+
+describe('agents believe that they are logged in', () => {
+  test('claude asks neither about its key nor about the folder', () => {
+    expect(readJson(stubs(), '.claude.json')).toEqual({
+      hasCompletedOnboarding: true,
+      customApiKeyResponses: { approved: [everything.ANTHROPIC_API_KEY!.slice(-20)], rejected: [] },
+      projects: { '/home/ada/engine': { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
+    });
+  });
+
+  test('codex has a key and trusts the folder', () => {
+    const files = stubs();
+    expect(readJson(files, '.codex/auth.json')).toEqual({
+      auth_mode: 'apikey',
+      OPENAI_API_KEY: everything.OPENAI_API_KEY,
+    });
+    expect(files.get('.codex/config.toml')).toContain('[projects."/home/ada/engine"]\ntrust_level = "trusted"\n');
+  });
+
+  test('gemini takes the key from the environment and trusts the folder', () => {
+    const files = stubs();
+    expect(readJson(files, '.gemini/settings.json')).toMatchObject({
+      security: { auth: { selectedType: 'gemini-api-key' } },
+    });
+    expect(readJson(files, '.gemini/trustedFolders.json')).toEqual({ '/home/ada/engine': 'TRUST_FOLDER' });
+  });
+
+  test('opencode knows every provider that is set', () => {
+    expect(readJson(stubs(), '.local/share/opencode/auth.json')).toEqual({
+      anthropic: { type: 'api', key: everything.ANTHROPIC_API_KEY },
+      openai: { type: 'api', key: everything.OPENAI_API_KEY },
+      google: { type: 'api', key: everything.GEMINI_API_KEY },
+      mistral: { type: 'api', key: everything.MISTRAL_API_KEY },
+    });
+  });
+
+  test('without a credential no file pretends to a login', () => {
+    const paths = [...stubs({ placeholders: {} }).keys()];
+    expect(paths).toEqual([
+      '.claude.json',
+      '.codex/config.toml',
+      '.gemini/settings.json',
+      '.gemini/trustedFolders.json',
+    ]);
+  });
+
+  test('nobody looks for updates of programs that cannot be changed', () => {
+    expect(quietAgents).toMatchObject({ DISABLE_AUTOUPDATER: '1', OPENCODE_DISABLE_AUTOUPDATE: '1' });
+  });
+});
+
+describe('stubs are harmless files', () => {
+  test('all are below the home and private', () => {
+    const made = agentStubs({
+      workingDirectory: '/w',
+      placeholders: everything,
+      gitIdentity: { name: 'Ada', email: 'ada@engine.example' },
+    });
+    for (const { path, mode } of made) {
+      expect(path).toMatch(/^\.[\w.]+(\/[\w.]+)*$/);
+      expect(path).not.toContain('..');
+      expect(mode).toBe(0o600);
+    }
+  });
+
+  test('a folder with quotes, a new line and a DEL in its name stays one name in TOML', () => {
+    const workingDirectory = '/w/"]\nsandbox_mode = "danger\x7f\\';
+    const text = stubs({ workingDirectory }).get('.codex/config.toml')!;
+    expect(text.split('\n').filter((line) => line.startsWith('['))).toEqual([
+      '[analytics]',
+      '[projects."/w/\\"]\\nsandbox_mode = \\"danger\\u007f\\\\"]',
+    ]);
+    expect(text).not.toMatch(/^sandbox_mode/m);
+  });
+
+  test('a name for commits is one setting to git, whatever is in it', () => {
+    const name = 'Ada "Countess" \\ Lovelace # 1\n[core]\n\tsshCommand = evil';
+    const folder = mkdtempSync(join(tmpdir(), 'sallyport-stub-'));
+    try {
+      const file = join(folder, 'gitconfig');
+      writeFileSync(file, stubs({ gitIdentity: { name, email: null } }).get('.gitconfig')!);
+      const listed = execFileSync('git', ['config', '--file', file, '--list', '-z'], { encoding: 'utf8' });
+      expect(listed).toBe('user.name\nAda "Countess" \\ Lovelace # 1 [core] sshCommand = evil\0');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('name and address both come, and without them there is no file', () => {
+    const text = stubs({ gitIdentity: { name: 'Ada', email: 'ada@engine.example' } }).get('.gitconfig');
+    expect(text).toBe('[user]\n\tname = "Ada"\n\temail = "ada@engine.example"\n');
+    expect(stubs({ gitIdentity: null }).has('.gitconfig')).toBe(false);
+    expect(stubs({ gitIdentity: { name: null, email: null } }).has('.gitconfig')).toBe(false);
+  });
+});
