@@ -14,8 +14,8 @@ const lifetimeMs = 7 * 24 * hourMs;
 /** A context is replaced this long before its certificate ends, so that no connection begins with a stale one. */
 const renewalMs = 24 * hourMs;
 const maxContexts = 1000;
-/** A context is some 15 KiB, and a hundred sandboxes share one gateway. */
-const maxContextsOfSandbox = 64;
+/** A context is some 30 KiB, and a hundred sandboxes share one gateway: each is to stay under 1 MiB. */
+const maxContextsOfSandbox = 24;
 const maxHostLength = 253;
 
 /** Who signs the leaves. */

@@ -80,7 +80,8 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
   return {
     time: isoTime(flow.arrivedAt),
     id: flow.requestId,
-    sandbox: sandbox === undefined ? null : sandbox.id,
+    // Whatever comes through a door of one sandbox comes from it, also what was refused before anybody asked who it is.
+    sandbox: sandbox === undefined ? flow.caller.socketOf : sandbox.id,
     door: flow.caller.door,
     proof: sandbox === undefined ? [] : sandbox.proof,
     method: capped(request.method, 32),

@@ -39,6 +39,8 @@ export interface DialSettings {
 
 const highWaterMark = 256 * 1024;
 
+const rootsAfterMs = 1_000;
+
 export class Dialler {
   readonly #settings: DialSettings;
   readonly #sessions = new LRUCache<string, Buffer>({ max: 500 });
@@ -46,8 +48,9 @@ export class Dialler {
 
   constructor(settings: DialSettings) {
     this.#settings = settings;
-    // Reading the roots takes tens of milliseconds: at start, not in the first request.
-    this.#trustedRoots();
+    // Reading the roots takes tens of milliseconds: soon, so that the first request need not, but not while a sandbox
+    // waits for its start.
+    setTimeout(() => this.#trustedRoots(), rootsAfterMs).unref();
   }
 
   /** Bare TCP (tunnels and plain http). */

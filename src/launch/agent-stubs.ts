@@ -68,9 +68,16 @@ function codexConfig(workingDirectory: string): string {
   return [
     'check_for_update_on_startup = false',
     '',
-    // They go to a host that an API key does not need.
+    // With an API key both go to a host that the key is not for. Where that is refused, codex waits ten seconds for it.
+    '[features]',
+    'api_key_model_discovery = false',
+    '',
     '[analytics]',
     'enabled = false',
+    '',
+    // Codex runs commands in a sandbox of its own, in ours: what they may reach is for the door to say.
+    '[sandbox_workspace_write]',
+    'network_access = true',
     '',
     `[projects.${tomlString(workingDirectory)}]`,
     'trust_level = "trusted"',

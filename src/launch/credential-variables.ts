@@ -10,7 +10,8 @@ const words =
   /(?:^|_)(?:API_?KEYS?|ACCESS_?KEYS?|SECRETS?|SECRET_?KEYS?|TOKENS?|PASS|PASSWD|PASSWORDS?|PASSPHRASE|CREDENTIALS?|CREDS?|AUTH|PAT|PRIVATE_?KEYS?|SIGNING_?KEYS?|ENCRYPTION_?KEYS?|CLIENT_?KEYS?|MASTER_?KEYS?|APP_?KEYS?|DEPLOY_?KEYS?|BEARER|COOKIES?|SESSION_?ID|WEBHOOK_?URL|CONNECTION_?STRING|KEY)(?:_|$|\d)|(?:TOKEN|SECRET|PASSWORD|APIKEY|API_KEY|ACCESSKEY)(?:_FILE|_PATH)?$|_?authToken$/i;
 
 /** Words above in a name that is known to hold something else. */
-const harmless = /^(?:SSH_AUTH_SOCK|XAUTHORITY|TOKENIZERS_PARALLELISM|DISABLE_|.*_MAX_TOKENS|MAX_.*TOKENS.*)$/i;
+const harmless =
+  /^(?:SSH_AUTH_SOCK|XAUTHORITY|DISABLE_.*|.*MAX_.*TOKENS.*|.*_CA_(?:BUNDLE|CERTS?|FILE)|AWS_(?:DEFAULT_)?(?:REGION|OUTPUT|PROFILE)|AWS_PAGER|VAULT_ADDR|(?:GCP|GCLOUD)_PROJECT|GIT_CONFIG_KEY_\d+)$/i;
 
 export function looksLikeCredential(name: string): boolean {
   return !harmless.test(name) && (known.test(name) || words.test(name));

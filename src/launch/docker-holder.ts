@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { csv, imageName, withoutPrivileges } from './docker-arguments.ts';
 import { type DockerCommand, explainDocker } from './docker-command.ts';
-import type { HolderProgram } from './docker-holder-program.ts';
+import { findHolderProgram } from './docker-holder-program.ts';
 import { LaunchError } from './sandbox-plan.ts';
 
 export interface HolderOptions {
@@ -13,7 +13,6 @@ export interface HolderOptions {
   readonly name: string;
   readonly image: string;
   readonly labels: readonly string[];
-  readonly program: HolderProgram;
   /** Not the sandbox's: what has another user's id and no capability can neither trace it nor look into it. */
   readonly uid: number;
 }
@@ -70,8 +69,8 @@ export async function startHolder(docker: DockerCommand, options: HolderOptions)
 }
 
 async function holderArguments(docker: DockerCommand, options: HolderOptions): Promise<readonly string[]> {
-  const folder = `/${options.name}`;
-  const { files, command } = options.program.at(folder);
+  const [program, variables] = await Promise.all([findHolderProgram(), imageVariables(docker, options.image)]);
+  const { files, command } = program.at(`/${options.name}`);
   const [entry, ...rest] = command;
   if (entry === undefined) throw new Error('the holder has no program');
   return [
@@ -85,7 +84,7 @@ async function holderArguments(docker: DockerCommand, options: HolderOptions): P
     ...(existsSync('/proc/sys/net/ipv6') ? ['--sysctl', 'net.ipv6.conf.all.disable_ipv6=0'] : []),
     ...['--user', `${options.uid}:${options.uid}`, '--read-only', '--workdir', '/'],
     // An image could have its own code loaded into the holder, and the holder outlive its launcher by it.
-    ...(await imageVariables(docker, options.image)).flatMap((name) => ['--env', name]),
+    ...variables.flatMap((name) => ['--env', name]),
     ...file('/dev/null', '/etc/ld.so.preload'),
     ...files.flatMap(({ source, target }) => file(source, target)),
     ...['--entrypoint', entry, '--', imageName(options.image)],

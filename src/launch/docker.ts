@@ -8,7 +8,6 @@ import { isatty } from 'node:tty';
 import { dockerCreateArguments, imageName, lies } from './docker-arguments.ts';
 import { createDockerCommand, type DockerCommand, type DockerOptions } from './docker-command.ts';
 import { type DockerHolder, startHolder } from './docker-holder.ts';
-import { findHolderProgram } from './docker-holder-program.ts';
 import { launcherLabel, removeLeftovers } from './docker-leftovers.ts';
 import { checkContainerProcess, routeToLoopback } from './docker-namespace.ts';
 import { attachSandbox } from './docker-sandbox.ts';
@@ -35,9 +34,8 @@ export function createDockerLauncher(options: DockerLauncherOptions): Launcher {
       const name = `sallyport-${randomBytes(8).toString('hex')}`;
       const labels = [launcherLabel()];
       const cleaning = removeLeftovers(docker).catch(() => []);
-      const program = await findHolderProgram();
       const uid = user.uid === 65534 ? 65533 : 65534;
-      const holder = await startHolder(docker, { name, image, labels, program, uid });
+      const holder = await startHolder(docker, { name, image, labels, uid });
       try {
         checkContainerProcess(holder.pid, name);
         await routeToLoopback(holder.pid, options.environment);

@@ -43,10 +43,13 @@ export interface HostFiles {
 
 export const hostFiles: HostFiles = {
   look(path) {
-    const stats = quietly(() => lstatSync(path));
-    return stats === null ? null : factsOf(stats);
+    const stats = quietly(() => lstatSync(path, { throwIfNoEntry: false }));
+    return stats === null || stats === undefined ? null : factsOf(stats);
   },
-  realPath: (path) => quietly(() => realpathSync.native(path)),
+  // Most of what is asked for is not there, and an error costs more than a second look.
+  realPath(path) {
+    return this.look(path) === null ? null : quietly(() => realpathSync.native(path));
+  },
   readLink: (path) => quietly(() => readlinkSync(path)),
   list(path) {
     const entries = quietly(() => readdirSync(path, { withFileTypes: true })) ?? [];

@@ -14,6 +14,12 @@ export class MountDraft {
     for (const mount of mounts) this.#byTarget.set(mount.target, mount);
   }
 
+  /** In place of whatever lies at the same target or inside it. */
+  cover(mount: Mount): void {
+    for (const target of this.#byTarget.keys()) if (liesIn(target, mount.target)) this.#byTarget.delete(target);
+    this.add(mount);
+  }
+
   /** Where the sandbox sees `path` of the host in what was let in so far. */
   seenAt(path: string, kinds: readonly Bind['kind'][]): { readonly bind: Bind; readonly target: string }[] {
     return this.#binds()

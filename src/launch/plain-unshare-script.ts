@@ -9,6 +9,7 @@ import { quoteForShell } from './shell-quote.ts';
 export interface UnshareTools {
   readonly sh: string;
   readonly env: string;
+  readonly cat: string;
   readonly mount: string;
   readonly umount: string;
   readonly unshare: string;
@@ -19,6 +20,12 @@ export interface UnshareTools {
 
 /** Where the host's files stay in reach until all is mounted: a source may lie below what was covered before. */
 const stash = '/sys';
+
+/** Read from `firstInput`, so that no value stands in the list of processes. */
+export function plainUnshareEnvironment(plan: SandboxPlan, env: string): Buffer {
+  const values = Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`);
+  return Buffer.from(`set -- ${words([env, '-i', ...values])} "$@"\n`);
+}
 
 export function plainUnshareScript(
   plan: SandboxPlan,
@@ -40,9 +47,9 @@ export function plainUnshareScript(
 }
 
 function commandWords(plan: SandboxPlan, user: SandboxUser, tools: UnshareTools): readonly string[] {
-  const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`);
   const inside = [
     `cd ${quoteForShell(plan.workingDirectory)} || exit 125`,
+    `eval "$(${quoteForShell(tools.cat)} <&${firstInput})"`,
     `echo ${quoteForShell(startedMark)} >&2`,
     `exec "$@" 2>&${commandErrors} ${commandErrors}>&- ${firstInput}<&- ${secondInput}<&-`,
   ].join('\n');
@@ -54,7 +61,7 @@ function commandWords(plan: SandboxPlan, user: SandboxUser, tools: UnshareTools)
     ...[tools.sh, '-c', '"$@"; exit $?', 'sallyport-init'],
     ...[tools.unshare, '--user', `--map-user=${user.uid}`, `--map-group=${user.gid}`, '--'],
     ...(tools.filterLoader ?? []),
-    ...[tools.sh, '-c', inside, 'sallyport', tools.env, '-i', ...environment, ...plan.command],
+    ...[tools.sh, '-c', inside, 'sallyport', ...plan.command],
   ];
 }
 

@@ -5,7 +5,7 @@ import { findFilterLoader } from './filter-loader.ts';
 import { needTool } from './find-tool.ts';
 import { readOnlyBindOptions } from './mount-options.ts';
 import { holdNamespace, secondInput } from './namespace-holder.ts';
-import { plainUnshareScript, type UnshareTools } from './plain-unshare-script.ts';
+import { plainUnshareEnvironment, plainUnshareScript, type UnshareTools } from './plain-unshare-script.ts';
 import { firstChildOf } from './process-tree.ts';
 import { runningIn } from './running-sandbox.ts';
 import { LaunchError, type Launcher } from './sandbox-plan.ts';
@@ -29,7 +29,7 @@ export function createPlainUnshareLauncher(uid = process.getuid?.()): Launcher {
         pid: holder.pid,
         async start(plan) {
           const script = plainUnshareScript(plan, sandboxUser(), tools, (path) => readOnlyBindOptions(path));
-          await holder.run(script, { first: Buffer.alloc(0), second: filter });
+          await holder.run(script, { first: plainUnshareEnvironment(plan, tools.env), second: filter });
           return runningIn(holder, stdio, () => {
             const init = holder.initPid();
             return init === null ? null : firstChildOf(init);
@@ -49,6 +49,7 @@ function findTools(): UnshareTools {
   return {
     sh: needTool('sh', 'a POSIX shell is needed at /bin/sh'),
     env: needTool('env', 'install coreutils'),
+    cat: needTool('cat', 'install coreutils'),
     mount: needTool('mount', utilLinux),
     umount: needTool('umount', utilLinux),
     unshare: needTool('unshare', utilLinux),

@@ -89,7 +89,7 @@ export function planMounts(options: MountOptions, files: HostFiles = hostFiles):
   const workingDirectory = planner.admitWorkingDirectory();
   planner.admitAsked({ home, workingDirectory, bound: bound.map(({ target }) => target) });
   const path = flavour === 'host' ? planner.showTools(workingDirectory) : null;
-  for (const { source, target } of bound) draft.add({ kind: 'read-only', source, target });
+  for (const { source, target } of bound) draft.cover({ kind: 'read-only', source, target });
   if (flavour === 'whole') planner.maskHost();
   planner.protect(workingDirectory);
   draft.refuseLinks(files);

@@ -6,11 +6,13 @@ import {
   addHashedEntry,
   copyFolder,
   copyHashedEntries,
+  isForEverybody,
   makeFolder,
   putInPlace,
   writeReadable,
 } from './trust-folder.ts';
 import { encodeJavaStore, expandPaths, javaStorePassword, javaStorePaths } from './trust-java.ts';
+import { linksKeptIn } from './trust-links.ts';
 import { subjectHash } from './trust-subject-hash.ts';
 import { trustVariables } from './trust-variables.ts';
 
@@ -21,6 +23,8 @@ export interface TrustPlace {
   readonly flavour: 'host' | 'image';
   /** Where the sandbox sees `folder`; the same path when it sees the host's files as they are. */
   readonly inside: string;
+  /** Keeps what makes the next start faster; on the file system of `folder`, made if it is not there, never shown inside. */
+  readonly cache?: string;
   /** Where the system's files lie, when not at the root: for tests. */
   readonly systemRoot?: string;
 }
@@ -79,23 +83,26 @@ interface Layout {
 }
 
 /** Over what this machine has: every real folder and file once, files only where no folder of ours covers them. */
-function layOutHost({ folder, systemRoot = '' }: TrustPlace): Layout {
+function layOutHost({ folder, cache, systemRoot = '' }: TrustPlace): Layout {
   const bundleFiles = existingPaths(systemBundlePaths, 'file', systemRoot);
   const storeFiles = existingPaths(expandPaths(javaStorePaths, systemRoot), 'file', systemRoot);
   const ours = new Set([...bundleFiles, ...storeFiles].map((path) => systemRoot + path));
   const mounts: TrustMount[] = [];
+  const makeLink = linksKeptIn(cache);
   const copyAll = (paths: readonly string[], name: string): string[] =>
-    existingPaths(paths, 'folder', systemRoot).map((target, index) => {
-      const source = `${folder}/${name}-${index}`;
-      copyFolder(systemRoot + target, source, ours);
-      mounts.push(readOnly(source, target));
-      return source;
-    });
+    existingPaths(paths, 'folder', systemRoot)
+      .filter((target) => isForEverybody(systemRoot + target, 'folder'))
+      .map((target, index) => {
+        const source = `${folder}/${name}-${index}`;
+        copyFolder(systemRoot + target, source, ours, makeLink);
+        mounts.push(readOnly(source, target));
+        return source;
+      });
   const hashed = copyAll(hashedFolders, 'certs');
   const anchors = copyAll(anchorFolders, 'anchors');
   const place = (files: readonly string[], name: string): string[] =>
     files.flatMap((file) => {
-      const cover = mounts.find((mount) => file.startsWith(`${mount.target}/`) && mount.source !== `${folder}/${name}`);
+      const cover = mounts.find((mount) => file.startsWith(`${mount.target}/`));
       if (cover !== undefined) return [cover.source + file.slice(cover.target.length)];
       mounts.push(readOnly(`${folder}/${name}`, file));
       return [];

@@ -43,6 +43,7 @@ export function surveyDangers(facts: HostFacts, files: HostFiles): Survey {
   const spelled = unique([facts.home, ...own.map(({ home }) => home), ...others.map(({ home }) => home)]);
   const homes = unique(spelled.map((home) => files.realPath(home) ?? home));
   const found: Danger[] = [];
+  const list = remembered((folder) => files.list(folder));
   const add = (rule: DangerRule, path: string, place: boolean, except: readonly string[]) => {
     const danger = look(rule.rule, path, place, except, files);
     if (danger !== null) found.push(danger);
@@ -55,7 +56,7 @@ export function surveyDangers(facts: HostFacts, files: HostFiles): Survey {
       const concrete = path.startsWith('$')
         ? namedBy(facts.environment[path.slice(1)]).filter((named) => !tooWide(named, homes, files))
         : withHomes(path, spelled, facts);
-      for (const one of concrete.flatMap((pattern) => expand(pattern, files))) add(rule, one, false, except);
+      for (const one of concrete.flatMap((pattern) => expand(pattern, list))) add(rule, one, false, except);
     }
   }
   const extra = [
@@ -117,7 +118,7 @@ function tooWide(path: string, homes: readonly string[], files: HostFiles): bool
 }
 
 /** `*` in a name stands for anything, as in a shell, and for a leading dot only when the pattern has one. */
-function expand(pattern: string, files: HostFiles): string[] {
+function expand(pattern: string, list: HostFiles['list']): string[] {
   if (!pattern.includes('*')) return [pattern];
   let found = ['/'];
   for (const name of pattern.slice(1).split('/')) {
@@ -127,8 +128,7 @@ function expand(pattern: string, files: HostFiles): string[] {
     }
     const matches = new RegExp(`^${name.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^/]*')}$`);
     found = found.flatMap((folder) =>
-      files
-        .list(folder)
+      list(folder)
         .filter((entry) => matches.test(entry.name) && (name.startsWith('.') || !entry.name.startsWith('.')))
         .map((entry) => joined(folder, entry.name)),
     );
@@ -150,4 +150,14 @@ function peopleOf(files: HostFiles): { readonly uid: number; readonly home: stri
 
 function unique(paths: readonly string[]): string[] {
   return [...new Set(paths)];
+}
+
+/** Many patterns look into the same folder. */
+function remembered(list: HostFiles['list']): HostFiles['list'] {
+  const known = new Map<string, ReturnType<HostFiles['list']>>();
+  return (folder) => {
+    const entries = known.get(folder) ?? list(folder);
+    known.set(folder, entries);
+    return entries;
+  };
 }

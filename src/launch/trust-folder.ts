@@ -10,19 +10,19 @@ import {
   readdirSync,
   readlinkSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { certificatesIn, readText, toPem } from './trust-bundle.ts';
+import type { MakeLink } from './trust-links.ts';
 
 /** Far more than any system has; a folder that is deeper or fuller is not one of certificates. */
 const maxDepth = 3;
 const maxEntries = 5000;
 
 /** Everything but `without`: paths in the original that `putInPlace` brings later. */
-export function copyFolder(original: string, copy: string, without: ReadonlySet<string>): void {
-  copyLevel(original, copy, without, { depth: 0, entries: 0 });
+export function copyFolder(original: string, copy: string, without: ReadonlySet<string>, makeLink: MakeLink): void {
+  copyLevel(original, copy, { without, makeLink, depth: 0, entries: 0 });
 }
 
 /** A file of ours under another name, at no cost: both lie in the same folder of ours. */
@@ -62,24 +62,26 @@ export function makeFolder(path: string): void {
 
 const hashedName = /^[0-9a-f]{8}\.\d+$/;
 
-function copyLevel(
-  original: string,
-  copy: string,
-  without: ReadonlySet<string>,
-  at: { depth: number; entries: number },
-): void {
+interface Copying {
+  readonly without: ReadonlySet<string>;
+  readonly makeLink: MakeLink;
+  depth: number;
+  entries: number;
+}
+
+function copyLevel(original: string, copy: string, at: Copying): void {
   makeFolder(copy);
   for (const entry of readdirSync(original, { withFileTypes: true })) {
     if (++at.entries > maxEntries) return;
     const from = `${original}/${entry.name}`;
     const to = `${copy}/${entry.name}`;
-    if (without.has(from)) continue;
-    if (entry.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
+    if (at.without.has(from)) continue;
+    if (entry.isSymbolicLink()) at.makeLink(readlinkSync(from), to);
     else if (entry.isDirectory()) {
       // An empty folder or file in place of what is left out: a launcher that masks it needs a place to do so.
       if (at.depth + 1 < maxDepth && isForEverybody(from, 'folder')) {
         at.depth++;
-        copyLevel(from, to, without, at);
+        copyLevel(from, to, at);
         at.depth--;
       } else makeFolder(to);
     } else if (entry.isFile() && isForEverybody(from, 'file')) copyFileSync(from, to);
@@ -87,7 +89,7 @@ function copyLevel(
   }
 }
 
-function isForEverybody(path: string, kind: 'file' | 'folder'): boolean {
+export function isForEverybody(path: string, kind: 'file' | 'folder'): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   const wanted = kind === 'file' ? 0o004 : 0o005;
   return (

@@ -2,7 +2,7 @@
 // (HTTP/1.1, HTTP/2, WebSocket) and plain HTTP on one port, and remembers whatever reached it. Never dials anything.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { makePretendCa } from './pretend-ca.ts';
 
@@ -84,11 +84,14 @@ export async function startPretendWorld(hostFor: (name: string) => PretendHost |
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
     socket.once('data', (first: Buffer) => {
-      // A TLS record of a handshake begins with 22.
-      const server: Server = first[0] === 22 ? (secure as unknown as Server) : (plain as unknown as Server);
       socket.pause();
       socket.unshift(first);
-      server.emit('connection', socket);
+      // A TLS record of a handshake begins with 22. TLS takes what was read already by itself; HTTP waits for more.
+      if (first[0] === 22) {
+        secure.emit('connection', socket);
+        return;
+      }
+      plain.emit('connection', socket);
       socket.resume();
     });
   });

@@ -18,8 +18,9 @@ beforeAll(async () => {
   await dockerd.importImage(
     'tools:1',
     {
-      programs: ['sh', 'cat', 'ls', 'id', 'sleep', 'env', 'curl', 'touch', 'stty', 'ps', 'ip'],
-      texts: { '/bin/keep': '', '/etc/ssl/certs/ca-certificates.crt': 'the bundle of the image\n', '/etc/locked': '' },
+      programs: ['sh', 'cat', 'ls', 'id', 'sleep', 'env', 'curl', 'touch', 'stty', 'ps', 'ip', 'chmod'],
+      copies: { '/bin/sh': '/bin/sh' },
+      texts: { '/etc/ssl/certs/ca-certificates.crt': 'the bundle of the image\n', '/etc/locked': '' },
     },
     ['ENV FROM_IMAGE=yes', 'ENV LD_PRELOAD=/nowhere.so', 'ENTRYPOINT ["/entry"]', 'VOLUME /data', 'HEALTHCHECK CMD /x'],
   );
@@ -79,9 +80,9 @@ describe('a command in an image', () => {
     const resolver = join(dockerd.folder, 'resolv.conf');
     writeFileSync(resolver, 'nameserver 198.51.100.53\n');
     const script = `cat /given/open /given/.netrc; ls /given/secret; echo x > /given/open; echo x > /given/secret/new
-      cat /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/resolv.conf
-      cp_=/tmp/run; echo '#!/bin/sh' > $cp_; echo 'echo ran in tmp' >> $cp_; chmod_() { :; }; sh $cp_; ls -ld /tmp | cut_`;
-    const ran = await run(['sh', '-c', script.replace(' | cut_', '')], {
+      cat /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/resolv.conf; ls /tmp
+      printf '#!/bin/sh\\necho ran in tmp\\n' > /tmp/run; chmod +x /tmp/run; /tmp/run`;
+    const ran = await run(['sh', '-c', script], {
       mounts: [
         { kind: 'read-write', source: work, target: '/tmp/covered' },
         { kind: 'read-write', source: work, target: '/work' },
@@ -94,9 +95,7 @@ describe('a command in an image', () => {
         { kind: 'read-only', source: resolver, target: '/etc/resolv.conf' },
       ],
     });
-    expect(ran.stdout).toMatch(
-      /^openour bundle\nour bundle\nnameserver 198\.51\.100\.53\nran in tmp\ndrwxrwxrwt 2 .* \/tmp\n$/,
-    );
+    expect(ran.stdout).toMatch(/^openour bundle\nour bundle\nnameserver 198\.51\.100\.53\nran in tmp\n$/);
     expect(ran.stderr).toMatch(/\/given\/open: Read-only file system\n.*\/given\/secret\/new: Read-only file system/);
     expect(readFileSync(join(given, 'open'), 'utf8')).toBe('open');
   });
@@ -123,15 +122,19 @@ describe('a command in an image', () => {
     running.streams!.stdout.on('data', (chunk: Buffer) => {
       heard += chunk;
     });
-    running.signal('SIGUSR1');
-    // Before the trap it would end the shell: the first signal may come only once it is up.
-    const end = await Promise.race([running.ended, eventually(() => heard.includes('up'), 'the command is up')]);
-    if (typeof end === 'number') return expect(end).toBe(138);
+    await eventually(() => heard.includes('up'), 'the command is up');
     running.signal('SIGUSR1');
     await eventually(() => heard.includes('got it'), 'the trap ran');
     running.signal('SIGTERM');
     expect(await running.ended).toBe(143);
     expect(await dockerd.containers()).toEqual([]);
+  });
+
+  test('gets a signal that was sent before it had begun', async () => {
+    const prepared = await launcher().prepare('piped');
+    const running = await prepared.start(plan(['sleep', '300']));
+    running.signal('SIGINT');
+    expect(await running.ended).toBe(130);
   });
 
   test('leaves no process behind, nor does the dead weigh on it', async () => {

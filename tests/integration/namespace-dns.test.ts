@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { syntheticAddresses } from '../../src/kit/synthetic-address.ts';
-import type { ClientEnd } from '../support/namespace.ts';
 import { type NamespaceSandbox, openNamespaceSandbox } from '../support/namespace-ground.ts';
+import type { ClientRun } from '../support/run-client.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 const host = 'api.example.com';
@@ -30,12 +30,12 @@ afterAll(async () => {
 });
 
 /** Runs a program in the sandbox's network with this resolver in its /etc/resolv.conf. */
-function ask(nameserver: string, command: readonly string[], options = ''): Promise<ClientEnd> {
+function ask(nameserver: string, command: readonly string[], options = ''): Promise<ClientRun> {
   const file = join(folder, `resolv-${nameserver.replaceAll(':', '-')}.conf`);
   writeFileSync(file, `search lan\nnameserver ${nameserver}\n${options}`);
   const script = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
   return sandbox.namespace.run(['unshare', '-m', 'sh', '-c', script, file, ...command], {
-    environment: { HOME: folder, GOCACHE: join(folder, 'cache'), CGO_ENABLED: '0' },
+    env: { HOME: folder, GOCACHE: join(folder, 'cache'), CGO_ENABLED: '0' },
   });
 }
 
@@ -53,7 +53,7 @@ print(time.time() - started < 2)
 describe('glibc', () => {
   const expected = [`${host} ${[v4, v6].sort().join(' ')}`, 'evil.example -2', 'nowhere -2', 'True'].join('\n');
 
-  test.each(['203.0.113.53', '127.0.0.53', '::1'])(
+  test.each(['203.0.113.53', '127.0.0.1', '::1'])(
     'finds the name through a resolver at %s, and believes at once that others do not exist',
     async (nameserver) => {
       const run = await ask(nameserver, ['python3', '-c', python, host, 'evil.example', 'nowhere']);
@@ -129,6 +129,6 @@ print(client.recvfrom(512)[1])
   test('a sandbox that is unregistered is answered no more', async () => {
     await gateway.admin('DELETE', `/internal/containers/${sandbox.id}`);
     const run = await ask('203.0.113.53', ['python3', '-c', python, host], 'options timeout:1 attempts:1\n');
-    expect(run.stdout).not.toContain(v4);
+    expect(run.stdout).toMatch(/^api\.example\.com -[23]\n/);
   });
 });

@@ -57,7 +57,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-describe.concurrent('a client in a sandbox believes its CA', () => {
+describe.concurrent('a client in a sandbox believes its CA', { timeout: 90_000 }, () => {
   test.each(present)('$name, with what we bind and set', async (client) => {
     await expectPong(client, ours, host, host.variables);
   });
@@ -67,7 +67,7 @@ describe.concurrent('a client in a sandbox believes its CA', () => {
   });
 });
 
-describe.concurrent('a client in a sandbox believes no CA that we did not name', () => {
+describe.concurrent('a client in a sandbox believes no CA that we did not name', { timeout: 90_000 }, () => {
   test.each(present)('$name refuses the certificate and sends nothing', async (client) => {
     const run = await ask(client, foreign, host, host.variables);
     expect(run.code, run.stdout + run.stderr).not.toBe(0);
@@ -76,7 +76,7 @@ describe.concurrent('a client in a sandbox believes no CA that we did not name',
   });
 });
 
-describe.concurrent("a client in an image without certificates believes the sandbox's CA", () => {
+describe.concurrent("a client in an image without certificates believes the sandbox's CA", { timeout: 90_000 }, () => {
   const plain = ['curl', 'wget', 'git', 'openssl s_client', 'Python urllib', 'Go', 'Ruby net/http', 'PHP'];
   test.each(present.filter(({ name }) => plain.includes(name)))('$name, with no variable at all', async (client) => {
     await expectPong(client, ours, image, {}, emptyEtc());
@@ -111,7 +111,7 @@ function ask(
 ): Promise<ClientRun> {
   const mounts = trust.mounts.flatMap(({ source, target }) => ['--ro-bind', source, target]);
   const environment = Object.entries({ ...base, ...variables }).flatMap(([name, value]) => ['--setenv', name, value]);
-  return runClient('bwrap', [
+  const args = [
     ...bwrap,
     ...own,
     '--ro-bind',
@@ -122,7 +122,9 @@ function ask(
     '--clearenv',
     ...environment,
     ...client.command({ ...place, work: '/tmp/work' }),
-  ]);
+  ];
+  // Some of them need seconds to start on a machine that is busy with other tests.
+  return runClient('bwrap', args, { timeoutMs: 60_000 });
 }
 
 /** /etc as an image without the package of certificates has it, with what the clients need to run at all. */

@@ -69,6 +69,9 @@ export const trustClients: readonly TrustClient[] = [
     prints: '1.2.3',
     ownRoots: true,
     command: ({ origin }) => [
+      'env',
+      // The machine's own settings may name a bundle.
+      'PIP_CONFIG_FILE=/dev/null',
       'pip',
       '--disable-pip-version-check',
       '--retries',
@@ -114,7 +117,15 @@ export const trustClients: readonly TrustClient[] = [
     there: 'npm --version',
     prints: '1.2.3',
     ownRoots: true,
-    command: ({ origin }) => ['npm', 'view', 'pretend', 'version', '--fetch-retries=0', `--registry=${origin}/npm/`],
+    command: ({ origin }) => [
+      'npm',
+      'view',
+      'pretend',
+      'version',
+      '--fetch-retries=0',
+      '--globalconfig=/dev/null',
+      `--registry=${origin}/npm/`,
+    ],
   },
   {
     name: 'cargo',

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeSandboxCa } from '../../src/accept/sandbox-ca.ts';
 import { prepareTrust } from '../../src/launch/prepare-trust.ts';
 import { certificatesIn } from '../../src/launch/trust-bundle.ts';
 import { subjectHash } from '../../src/launch/trust-subject-hash.ts';
@@ -44,6 +45,12 @@ describe('openssl agrees with our hash of a name', () => {
     '/CN=signs: (a) = b @ c.d_e-f',
   ])('%s', (subject) => {
     const path = certificateOf(subject);
+    expect(hashOrNothing(path)).toBe(openssl('x509', '-hash', '-noout', '-in', path).trim());
+  });
+
+  test.each(['a', 'x_1.y-2', 'z'.repeat(63)])("the CA that the gateway makes for the sandbox '%s'", (id) => {
+    const path = join(folder, 'sandbox-ca.pem');
+    writeFileSync(path, makeSandboxCa(id, Date.now()).certificatePem);
     expect(hashOrNothing(path)).toBe(openssl('x509', '-hash', '-noout', '-in', path).trim());
   });
 

@@ -30,6 +30,13 @@ describe('records that carry free text, or everything at once, are never answere
     await big.close();
   });
 
+  test('the path is told of each attempt', async () => {
+    const quiet = await openDnsGround();
+    for (const type of ['TXT', 'ANY', 'NULL', 65_280] as const) await quiet.udp(questionOf('api.example.com', type));
+    expect(quiet.lookups.map((one) => one.split(' ')[1])).toEqual(['TXT', 'ANY', 'NULL', 'TYPE65280']);
+    await quiet.close();
+  });
+
   test('the attempt is written down, under an allowed name too', async () => {
     const path = await openDnsPath({ allow: [{ host: '*.example.com' }] });
     expect(path.lookup('cmFuZG9t.example.com', 'TXT')).toBe(false);

@@ -36,6 +36,14 @@ test('an empty file or folder stands in its place, so that a mask over it finds 
   expect(statSync(join(copy, 'private')).isDirectory()).toBe(true);
 });
 
+test('a folder that is not for everybody is not copied at all; the bundle in it is covered by itself', async () => {
+  chmodSync(certs, 0o750);
+  const folder = join(root, 'closed');
+  const { mounts } = await prepareTrust({ folder, caPem, flavour: 'host', inside: '/run/trust', systemRoot: root });
+  chmodSync(certs, 0o755);
+  expect(mounts.map(({ target }) => target)).toEqual(['/run/trust', '/etc/ssl/certs/ca-certificates.crt']);
+});
+
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -2,11 +2,14 @@
 // the programs of this machine. It leaves the host's network as it was, ends with the test, and fetches nothing.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
+  chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -36,28 +39,34 @@ export interface ImageFiles {
   readonly texts?: Readonly<Record<string, string>>;
 }
 
-export async function startDockerd(): Promise<TestDockerd> {
+/** `rootless`: the daemon of an ordinary user with this uid, who has ids from 200000 on for their containers. */
+export async function startDockerd({ rootless }: { rootless?: number } = {}): Promise<TestDockerd> {
   const before = hostNetwork();
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-dockerd-'));
-  const socket = join(folder, 'docker.sock');
   const home = join(folder, 'home');
   mkdirSync(home);
   writeFileSync(join(folder, 'daemon.json'), '{}');
+  chmodSync(folder, 0o755);
+  if (rootless !== undefined) for (const path of [folder, home]) chownSync(path, rootless, rootless);
+  const socket = join(folder, 'docker.sock');
   const environment = { PATH: process.env.PATH ?? '', HOME: home, DOCKER_HOST: `unix://${socket}` };
   const args = [
     ...['--config-file', join(folder, 'daemon.json'), '--host', environment.DOCKER_HOST],
     ...['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '--pidfile', join(folder, 'pid')],
     ...['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-forward=false', '--ip-masq=false'],
+    ...(rootless === undefined ? [] : ['--rootless']),
   ];
   let log = '';
-  // Killed with this process, should it not come to `stop`.
-  const daemon = spawn('setpriv', ['--pdeathsig', 'TERM', 'dockerd', ...args], {
-    env: { PATH: environment.PATH, HOME: home },
-    stdio: ['ignore', 'ignore', 'pipe'],
+  const [program, ...words] = rootless === undefined ? privately : asUser(rootless);
+  const daemon = spawn(program!, [...words, 'sh', '-c', inside, rootless === undefined ? 'root' : 'user', ...args], {
+    env: { PATH: environment.PATH, HOME: home, XDG_RUNTIME_DIR: home },
+    stdio: ['pipe', 'ignore', 'pipe'],
   });
   daemon.stderr.on('data', (chunk: Buffer) => {
     log = (log + chunk).slice(-4096);
   });
+  if (rootless !== undefined) await mapUsers(daemon.pid!, rootless);
+  daemon.stdin.end('go\n');
   const docker = (...words: string[]): Promise<ClientRun> => runClient('docker', words, { env: environment });
   await eventually(
     async () => {
@@ -87,12 +96,30 @@ export async function startDockerd(): Promise<TestDockerd> {
     },
     async stop() {
       await endDaemon(daemon);
-      for (const point of mountsBelow(folder)) execFileSync('umount', ['--lazy', point]);
       rmSync(folder, { recursive: true, force: true });
       const after = hostNetwork();
       if (after !== before) throw new Error(`dockerd changed the host's network from ${before} to ${after}`);
     },
   };
+}
+
+/** In a mount namespace of its own: its mounts are gone with it, and it leaves no key in /etc. */
+const privately = ['unshare', '--mount', '--propagation', 'slave'];
+
+function asUser(uid: number): readonly string[] {
+  const user = ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+  return [...user, 'unshare', '--user', '--mount', '--net'];
+}
+
+/** Ends with this process, should it not come to `stop`. */
+const inside = `read -r go; mount -t tmpfs none /etc/docker; [ "$0" = root ] || mount -t tmpfs none /run
+  exec setpriv --pdeathsig TERM dockerd "$@"`;
+
+/** What newuidmap does for a user who is listed in /etc/subuid. */
+async function mapUsers(pid: number, uid: number): Promise<void> {
+  const own = readlinkSync('/proc/self/ns/user');
+  await eventually(() => readlinkSync(`/proc/${pid}/ns/user`) !== own, 'the user namespace is there');
+  for (const map of ['uid_map', 'gid_map']) writeFileSync(`/proc/${pid}/${map}`, `0 ${uid} 1\n1 200000 65536\n`);
 }
 
 /** Compiles a program that needs nothing else in its image. */
@@ -137,11 +164,4 @@ async function endDaemon(daemon: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => daemon.on('close', resolve));
   daemon.kill('SIGTERM');
   await ended;
-}
-
-function mountsBelow(folder: string): readonly string[] {
-  const points = readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[4] ?? '');
-  return points.filter((point) => point.startsWith(`${folder}/`)).reverse();
 }

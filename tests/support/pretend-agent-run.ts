@@ -3,10 +3,11 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
 import { stringify } from 'yaml';
 import type { PretendProvider } from './pretend-provider.ts';
 import { runClient } from './run-client.ts';
-import { buildCommand } from './spawn-gateway.ts';
+import { type BuiltCommand, buildCommand } from './spawn-gateway.ts';
 import type { TestCa } from './test-ca.ts';
 
 export interface AgentUser {
@@ -34,7 +35,11 @@ export interface AgentGround {
 }
 
 /** Where scripts/install-agents puts them. */
-const agents = join(process.env.SALLYPORT_TEST_AGENTS ?? join(homedir(), '.cache', 'sallyport-tests', 'agents'));
+const agents = process.env.SALLYPORT_TEST_AGENTS ?? join(homedir(), '.cache', 'sallyport-tests', 'agents');
+/** Built once for a test file. */
+let built: BuiltCommand | null = null;
+afterAll(() => built?.remove());
+
 const border = '--- the environment ---';
 
 export function makeAgentGround(
@@ -43,7 +48,8 @@ export function makeAgentGround(
   provider: Pick<PretendProvider, 'host' | 'address'>,
   user: AgentUser,
 ): AgentGround {
-  const built = buildCommand({});
+  built ??= buildCommand({});
+  const main = join(built.home, 'package', 'dist', 'main.js');
   const ground = mkdtempSync(join(tmpdir(), 'sallyport-agent-'));
   const home = join(ground, 'home');
   const project = join(home, 'project');
@@ -58,7 +64,6 @@ export function makeAgentGround(
   const state = join(ground, 'state');
   return {
     async run(command) {
-      const main = join(built.home, 'package', 'dist', 'main.js');
       const script = `${command}; code=$?; echo '${border}'; env; exit $code`;
       const options = ['run', '--config', config, '--home', 'persist', '--ro', agents, '--', 'sh', '-c', script];
       const { code, stdout, stderr } = await runClient(process.execPath, [main, ...options], {
@@ -85,10 +90,7 @@ export function makeAgentGround(
           .map((line) => JSON.parse(line) as Record<string, unknown>),
       };
     },
-    remove() {
-      built.remove();
-      rmSync(ground, { recursive: true, force: true });
-    },
+    remove: () => rmSync(ground, { recursive: true, force: true }),
   };
 }
 

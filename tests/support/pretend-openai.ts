@@ -18,7 +18,7 @@ export interface PretendOpenai extends PretendProvider {
 }
 
 export interface OpenaiOptions {
-  /** Default true. False: an upgrade is answered by closing the connection. */
+  /** Default true. False: an upgrade is declined, in the way that makes codex fall back at once. */
   readonly sockets?: boolean;
 }
 
@@ -43,7 +43,7 @@ export async function startPretendOpenai(
       server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
         const correct = judge(request.url ?? '', request.headers);
         if (!sockets || !correct) {
-          socket.destroy();
+          socket.end('HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n');
           return;
         }
         endpoint.handleUpgrade(request, socket, head, (webSocket) => {

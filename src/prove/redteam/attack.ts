@@ -52,7 +52,9 @@ export interface Facts {
   readonly journal: readonly JournalRecord[];
   /** Who was visited outside meanwhile that should not be: planted sockets and services, the neighbour. */
   readonly visited: readonly string[];
-  /** Refs of the pretend repositories before and after. */
+  /** Null: the hash chain of the journal holds, or nobody asked. Otherwise where it breaks. */
+  readonly journalBreak: string | null;
+  /** Refs of the pretend repositories before and after; empty where nobody asked. */
   readonly refs: { readonly before: string; readonly after: string };
 }
 
@@ -75,8 +77,8 @@ export interface Attack {
   readonly needs?: readonly string[];
   /** Null: it can be tried. Otherwise why it cannot be here. */
   missing?(ground: Ground): string | null;
-  /** Git's refs are looked at before and after. */
-  readonly looksAtRefs?: boolean;
+  /** What is looked at outside beside what everybody looks at. */
+  readonly looksAt?: 'refs' | 'journal';
   readonly control: Control;
   attempt(ground: Ground): readonly Probe[];
   judge(facts: Facts): Finding;

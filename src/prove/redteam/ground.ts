@@ -34,9 +34,9 @@ export interface Ground {
   readonly sockets: Readonly<Record<'docker' | 'ssh-agent', string>>;
   /** A service on the host's loopback, TCP and UDP. */
   readonly servicePort: number;
+  /** Another one, TCP, on a port that the policy names for a name that leads there. */
+  readonly inwardPort: number;
   readonly neighbour: Neighbour;
   /** Programs found inside. */
   readonly tools: ReadonlySet<string>;
-  /** Null: the hash chain of the gateway's journal holds. Otherwise where it breaks. Asked last. */
-  readonly journalBreak: string | null;
 }

@@ -19,17 +19,19 @@ export const inwardHost = 'localhost';
 export const ownRepository = 'acme/widgets';
 export const foreignRepository = 'other/private';
 export const neighbourRepository = 'neighbour/garden';
+/** As GitHub counts them; they stand in node ids. */
+export const repositoryNumbers = { own: 4_711, foreign: 815, neighbour: 1_234 } as const;
 
 export interface PolicyParts {
   /** Address of the pretend internet. */
   readonly world: string;
   readonly caFile: string;
   readonly credentialFiles: Readonly<Record<'github' | 'provider', string>>;
-  readonly servicePort: number;
+  readonly inwardPort: number;
 }
 
 /** The document of the gateway under attack. */
-export function redteamPolicy({ world, caFile, credentialFiles, servicePort }: PolicyParts): Record<string, unknown> {
+export function redteamPolicy({ world, caFile, credentialFiles, inwardPort }: PolicyParts): Record<string, unknown> {
   const pinned = [
     providerHost,
     plainHost,
@@ -51,7 +53,7 @@ export function redteamPolicy({ world, caFile, credentialFiles, servicePort }: P
       { host: plainHost, ports: [443, 80], plain_http: true },
       { host: `*.${wildApex}` },
       { host: tunnelHost, tunnel: true },
-      { host: inwardHost, ports: [servicePort], plain_http: true },
+      { host: inwardHost, ports: [inwardPort], plain_http: true },
     ],
     credentials: {
       github: { source: { file: credentialFiles.github } },
@@ -73,9 +75,12 @@ export const echoPaths = {
   gzip: '/v1/echo-gzip',
   split: '/v1/echo-split',
   error: '/v1/echo-error',
-  redirect: '/v1/echo-redirect',
+  location: '/v1/echo-location',
   socket: '/v1/echo-socket',
 } as const;
+
+/** Sends the client on to a host of the attacker. */
+export const redirectPath = '/v1/redirect';
 
 export const provider: PretendHost = {
   serve(request, response, seen) {
@@ -104,7 +109,10 @@ function echo(response: PretendResponse, { url, method }: SeenRequest, key: stri
     case echoPaths.error:
       reply(response, 401, { error: `the key ${key} is not valid` });
       return;
-    case echoPaths.redirect:
+    case redirectPath:
+      reply(response, 302, undefined, { location: `https://${foreignHost}/collect` });
+      return;
+    case echoPaths.location:
       reply(response, 302, undefined, { location: `https://${foreignHost}/?key=${key}` });
       return;
     case echoPaths.split:

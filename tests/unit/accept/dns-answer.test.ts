@@ -1,3 +1,4 @@
+import { encode } from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { answerQuery, refuseQuery } from '../../../src/accept/dns-answer.ts';
@@ -135,9 +136,16 @@ describe('what is no plain question is turned away', () => {
     ['the class ANY', changed(good.length - 2, 0, 255), rcode.notImp],
     ['the class IN with the flag of multicast DNS', changed(good.length - 2, 0x80, 1), rcode.notImp],
     ['two OPT records', twoOptions(withOpt), rcode.formErr],
+    ['an OPT record that has a name', namedOption(), rcode.formErr],
+    ['more than 4 KiB of an EDNS option', paddedOption(4096), rcode.formErr],
+    ['a SOA record, as if it asked for changes since', withAuthority(), rcode.formErr],
   ])('%s', (_what, message, expected) => {
     const reply = answerQuery(message, () => true);
     expect(readReply(reply)).toMatchObject({ id: 7, rcodeNumber: expected, answers: [] });
+  });
+
+  test('an EDNS option of a usual size is no reason', () => {
+    expect(readReply(answerQuery(paddedOption(400), () => true))).toMatchObject({ rcodeNumber: rcode.noError });
   });
 
   test('an answer is not answered, nor is what is too short to be a question', () => {
@@ -156,6 +164,26 @@ describe('what is no plain question is turned away', () => {
       additionals: [{ type: 'OPT', extendedRcode: 1, ednsVersion: 0 }],
     });
   });
+
+  function paddedOption(bytes: number): Buffer {
+    const length = Buffer.alloc(6);
+    length.writeUInt16BE(bytes + 4, 0);
+    length.writeUInt16BE(12, 2);
+    length.writeUInt16BE(bytes, 4);
+    return Buffer.concat([withOpt.subarray(0, -2), length, Buffer.alloc(bytes)]);
+  }
+
+  function namedOption(): Buffer {
+    return Buffer.concat([withOpt.subarray(0, -11), Buffer.from([1, 0x61]), withOpt.subarray(-11)]);
+  }
+
+  function withAuthority(): Buffer {
+    const soa = { type: 'SOA', name: 'example.com', data: { mname: 'a.example', rname: 'b.example' } } as const;
+    const record = encode({ authorities: [soa] }).subarray(12);
+    const message = Buffer.concat([good, record]);
+    message.writeUInt16BE(1, 8);
+    return message;
+  }
 
   function twoOptions(message: Buffer): Buffer {
     const twice = Buffer.concat([message, message.subarray(-11)]);

@@ -58,6 +58,8 @@ describe('a DNS question takes the path', () => {
 
   test.each([
     ['münchen.example.com', 'malformed.host'],
+    // Read as bytes, this would be the UTF-8 of the one before.
+    ['mÃ¼nchen.example.com', 'malformed.host'],
     ['a b.example.com', 'malformed.host'],
     ['api.example.com/x', 'malformed.host'],
     ['api.example.com:443', 'target.literal-address'],

@@ -85,7 +85,9 @@ describe('stubs are harmless files', () => {
     const workingDirectory = '/w/"]\nsandbox_mode = "danger\x7f\\';
     const text = stubs({ workingDirectory }).get('.codex/config.toml')!;
     expect(text.split('\n').filter((line) => line.startsWith('['))).toEqual([
+      '[features]',
       '[analytics]',
+      '[sandbox_workspace_write]',
       '[projects."/w/\\"]\\nsandbox_mode = \\"danger\\u007f\\\\"]',
     ]);
     expect(text).not.toMatch(/^sandbox_mode/m);

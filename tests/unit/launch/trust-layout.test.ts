@@ -192,6 +192,26 @@ describe('what is written', () => {
     expect(modeOf(join(certs, 'ssl-cert-snakeoil.pem'))).toBe('644');
   });
 
+  test('with a cache the links are the same ones, made once, and a lost cache does no harm', async () => {
+    const systemRoot = makeSystem(debian());
+    const cache = join(systemRoot, 'cache');
+    const certsOf = async (name: string): Promise<string> => {
+      const folder = join(systemRoot, name);
+      await prepareTrust({ folder, caPem, flavour: 'host', inside: '/run/trust', systemRoot, cache });
+      return join(folder, 'certs-0');
+    };
+    const [first, second] = [await certsOf('first'), await certsOf('second')];
+    rmSync(cache, { recursive: true });
+    const third = await certsOf('third');
+    for (const certs of [first, second, third]) {
+      expect(readlinkSync(join(certs, 'a.pem'))).toBe('/usr/share/ca-certificates/a.crt');
+      expect(readlinkSync(join(certs, '0a0a0a0a.0'))).toBe('a.pem');
+    }
+    const inode = (certs: string): number => lstatSync(join(certs, 'a.pem')).ino;
+    expect(inode(second)).toBe(inode(first));
+    expect(inode(third)).not.toBe(inode(first));
+  });
+
   test('where the sandbox sees our folder as it is, it is not bound again', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sallyport-same-'));
     made.push(folder);

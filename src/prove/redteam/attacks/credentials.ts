@@ -4,7 +4,7 @@ import type { Attack, Control } from '../attack.ts';
 import { byName, httpRequest } from '../http-text.ts';
 import { answered, arrived, held, hole, inWords, readAnswer, refusedInWords, unproven } from '../judge.ts';
 import type { Probe } from '../probe.ts';
-import { echoPaths, foreignHost, plainHost, providerHost } from '../redteam-hosts.ts';
+import { echoPaths, foreignHost, plainHost, providerHost, redirectPath } from '../redteam-hosts.ts';
 
 /** Of the kind that a sandbox is given in place of a key. */
 const placeholder = 'sk-sallyport-placeholder-0000';
@@ -42,13 +42,15 @@ export const credentialAttacks: readonly Attack[] = [
   {
     name: 'credential-to-another-host',
     area: 'credentials',
-    tried: "the placeholder sent to another allowed host, to be exchanged there",
+    tried: 'the placeholder sent to another allowed host, to be exchanged there',
     control: providerAnswers,
     attempt: () => [
       send(plainHost, '/v1/models', { headers: { 'X-Api-Key': placeholder, Authorization: `Bearer ${placeholder}` } }),
     ],
     judge: ({ seen, ground, observed: [observation] }) => {
-      const got = seen.find(({ headers }) => ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)));
+      const got = seen.find(({ headers }) =>
+        ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)),
+      );
       if (got !== undefined) return hole(`the real credential was sent to ${got.host}`);
       return seen.length > 0 ? held('forwarded without a credential') : unproven(inWords(observation!));
     },
@@ -56,11 +58,17 @@ export const credentialAttacks: readonly Attack[] = [
   {
     name: 'credential-to-another-path',
     area: 'credentials',
-    tried: "the credential on a path of the provider where it does not belong",
+    tried: 'the credential on a path of the provider where it does not belong',
     control: providerAnswers,
-    attempt: () => [send(providerHost, '/telemetry'), send(providerHost, '/V1/models'), send(providerHost, '/v1/../telemetry')],
+    attempt: () => [
+      send(providerHost, '/telemetry'),
+      send(providerHost, '/V1/models'),
+      send(providerHost, '/v1/../telemetry'),
+    ],
     judge: ({ seen, ground, observed }) => {
-      const got = seen.find(({ headers }) => ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)));
+      const got = seen.find(({ headers }) =>
+        ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)),
+      );
       if (got !== undefined) return hole(`the real credential was sent to ${got.url}`);
       return seen.length > 0
         ? held(`${seen.length} forwarded without it, ${observed.length - seen.length} refused`)
@@ -102,23 +110,33 @@ export const credentialAttacks: readonly Attack[] = [
     area: 'credentials',
     tried: 'following a redirect of the provider with the credential to a host of the attacker',
     control: providerAnswers,
-    attempt: () => [send(providerHost, echoPaths.redirect)],
+    attempt: () => [send(providerHost, redirectPath)],
     judge: (facts) => {
       const followed = facts.seen.find(({ host }) => host === foreignHost);
       if (followed !== undefined) return hole(arrived(facts));
       const answer = readAnswer(facts.observed[0]?.text ?? '');
       if (answer?.status === 302) return held('the redirect was handed on, not followed');
-      return answer?.refused == null ? unproven(inWords(facts.observed[0]!)) : held(`${answer.status} ${answer.refused}`);
+      return answer?.refused == null
+        ? unproven(inWords(facts.observed[0]!))
+        : held(`${answer.status} ${answer.refused}`);
     },
   },
   echoAttack('echo-header', 'an answer that has the credential in a field', send(providerHost, echoPaths.header)),
+  echoAttack(
+    'echo-location',
+    'a redirect that has the credential in its address',
+    send(providerHost, echoPaths.location),
+  ),
   echoAttack('echo-body', 'an answer that has the credential in its body', send(providerHost, echoPaths.body)),
   echoAttack('echo-error', 'an error page that quotes the credential', send(providerHost, echoPaths.error)),
   echoAttack('echo-split', 'a body that has the credential across two chunks', send(providerHost, echoPaths.split)),
-  echoAttack('echo-gzip', 'a compressed body that has the credential', {
-    do: 'run',
-    argv: ['curl', '-sS', '-i', '--http1.1', '--compressed', `https://${providerHost}${echoPaths.gzip}`],
-  }),
+  {
+    ...echoAttack('echo-gzip', 'a compressed body that has the credential', {
+      do: 'run',
+      argv: ['curl', '-sS', '-i', '--http1.1', '--compressed', `https://${providerHost}${echoPaths.gzip}`],
+    }),
+    needs: ['curl'],
+  },
   echoAttack('echo-websocket', 'a WebSocket message that has the credential', {
     do: 'send',
     way: byName(providerHost),

@@ -81,7 +81,14 @@ export const fileAttacks: readonly Attack[] = [
   baitAttack('file-netrc', 'passwords in ~/.netrc', 'netrc'),
   baitAttack('file-npmrc', 'the token in ~/.npmrc', 'npmrc'),
   baitAttack('file-github-login', 'the logins of gh and of git', 'gh', 'git-credentials'),
-  baitAttack('file-agent-logins', "the logins of claude, codex, gemini, opencode", 'claude', 'codex', 'gemini', 'opencode'),
+  baitAttack(
+    'file-agent-logins',
+    'the logins of claude, codex, gemini, opencode',
+    'claude',
+    'codex',
+    'gemini',
+    'opencode',
+  ),
   baitAttack('file-keyring', 'keyring, GnuPG keys and password store', 'keyring', 'gnupg', 'pass-store'),
   baitAttack('file-browser', 'passwords of Firefox and Chrome', 'firefox', 'chrome'),
   baitAttack('file-history', 'the history of the shell', 'history'),
@@ -95,11 +102,15 @@ export const fileAttacks: readonly Attack[] = [
     baits.filter(({ name }) => name.startsWith('credential ')).map(({ path }) => path!),
   ),
   {
-    ...readAttack('file-by-planted-link', 'links in the working directory that lead to secrets', ({ home, gatewayHome }) => [
-      join(home, '.ssh/id_ed25519'),
-      join(gatewayHome, 'registry.json'),
-      join(home, '.ssh/id_ed25519'),
-    ]),
+    ...readAttack(
+      'file-by-planted-link',
+      'links in the working directory that lead to secrets',
+      ({ home, gatewayHome }) => [
+        join(home, '.ssh/id_ed25519'),
+        join(gatewayHome, 'registry.json'),
+        join(home, '.ssh/id_ed25519'),
+      ],
+    ),
     attempt: ({ workingDirectory, home }) => [
       { do: 'read', path: join(workingDirectory, plantedLinks.key) },
       { do: 'read', path: join(workingDirectory, plantedLinks.state, 'registry.json') },
@@ -107,8 +118,10 @@ export const fileAttacks: readonly Attack[] = [
     ],
   },
   {
-    ...readAttack('file-by-proc-root', 'the key by way of /proc/1/root, /proc/self/root and the working directory', ({ home }) =>
-      Array.from({ length: 3 }, () => join(home, '.ssh/id_ed25519')),
+    ...readAttack(
+      'file-by-proc-root',
+      'the key by way of /proc/1/root, /proc/self/root and the working directory',
+      ({ home }) => Array.from({ length: 3 }, () => join(home, '.ssh/id_ed25519')),
     ),
     attempt: ({ home, workingDirectory }) => [
       { do: 'read', path: `/proc/1/root${home}/.ssh/id_ed25519` },

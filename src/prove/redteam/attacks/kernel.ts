@@ -16,7 +16,13 @@ function callAttack(name: string, tried: string, call: string, args: string, err
   });
 }
 
-function socketAttack(name: string, tried: string, sockets: string, errors: readonly string[], because: string): Attack {
+function socketAttack(
+  name: string,
+  tried: string,
+  sockets: string,
+  errors: readonly string[],
+  because: string,
+): Attack {
   return kernelAttack({
     name,
     tried,
@@ -158,7 +164,8 @@ attempt('attempt mknod', lambda: os.mknod('/tmp/redteam-disk', 0o60600, os.maked
     control: succeeds('the own status is read', () => [{ do: 'read', path: '/proc/self/status' }]),
     attempt: () => [{ do: 'read', path: '/proc/self/status' }],
     judge({ observed: [status] }) {
-      const field = (name: string): string => new RegExp(`^${name}:\\s*(\\S+)`, 'm').exec(status?.text ?? '')?.[1] ?? '';
+      const field = (name: string): string =>
+        new RegExp(`^${name}:\\s*(\\S+)`, 'm').exec(status?.text ?? '')?.[1] ?? '';
       if (field('NoNewPrivs') === '' || field('CapEff') === '') return unproven('the status does not say');
       if (field('NoNewPrivs') !== '1') return hole('setuid programs still give rights (NoNewPrivs 0)');
       if (/[^0]/.test(field('CapEff'))) return hole(`capabilities are left: ${field('CapEff')}`);
@@ -179,7 +186,8 @@ attempt('attempt mknod', lambda: os.mknod('/tmp/redteam-disk', 0o60600, os.maked
       { do: 'open', path: '/proc/sys/net/ipv4/ip_forward', flags: 'r+' },
       { do: 'open', path: '/sys/fs/cgroup/cgroup.procs', flags: 'r+' },
     ],
-    judge: (facts) => stoppedByKernel(facts, ['EROFS', 'EACCES', 'EPERM', 'ENOENT'], 'not writable inside, or not there'),
+    judge: (facts) =>
+      stoppedByKernel(facts, ['EROFS', 'EACCES', 'EPERM', 'ENOENT'], 'not writable inside, or not there'),
   },
   nestedAttack(
     'nested-network',

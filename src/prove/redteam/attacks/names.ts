@@ -17,12 +17,12 @@ const smuggled = `${'a1b2c3d4'.repeat(7)}.${'e5f60718'.repeat(7)}`;
 const ask = (hex: string, host = otherResolver): Probe => ({ do: 'datagram', host, port: 53, hex });
 
 /** Over TCP: two bytes of length before the message (RFC 1035 4.2.2). */
-function askByTcp(hex: string): Probe {
+function askByTcp(hex: string, host = otherResolver): Probe {
   const message = Buffer.from(hex, 'hex');
   const length = Buffer.alloc(2);
   length.writeUInt16BE(message.length);
   const text = Buffer.concat([length, message]).toString('latin1');
-  return { do: 'send', way: { host: otherResolver, port: 53 }, text, quietMs: 200 };
+  return { do: 'send', way: { host, port: 53 }, text, quietMs: 200 };
 }
 
 function read({ text }: Observation): ReturnType<typeof readDnsAnswer> {
@@ -32,7 +32,8 @@ function read({ text }: Observation): ReturnType<typeof readDnsAnswer> {
 const works = (shows: string, ...probes: Probe[]): Control => ({
   shows,
   probes: () => probes,
-  fails: (observed) => observed.filter((one) => read(one)?.data.length === 0 || read(one) === null).map(inWords)[0] ?? null,
+  fails: (observed) =>
+    observed.filter((one) => read(one)?.data.length === 0 || read(one) === null).map(inWords)[0] ?? null,
 });
 
 /** Every answer has one of these codes and carries nothing. */
@@ -47,10 +48,18 @@ function judgeCodes(facts: Facts, codes: readonly string[]): Finding {
     said.add(answer.code);
   }
   const record = facts.journal.find(({ verdict }) => verdict === 'refused');
-  return held(`${[...said].join(', ')}, no data${record === undefined ? '' : `; journal ${record.seq}: ${record.code}`}`);
+  return held(
+    `${[...said].join(', ')}, no data${record === undefined ? '' : `; journal ${record.seq}: ${record.code}`}`,
+  );
 }
 
-function queryAttack(name: string, tried: string, codes: readonly string[], control: Control, ...attempts: Probe[]): Attack {
+function queryAttack(
+  name: string,
+  tried: string,
+  codes: readonly string[],
+  control: Control,
+  ...attempts: Probe[]
+): Attack {
   return { name, area: 'names', tried, control, attempt: () => attempts, judge: (facts) => judgeCodes(facts, codes) };
 }
 
@@ -71,9 +80,9 @@ export const nameAttacks: readonly Attack[] = [
     'dns-other-resolver',
     'other resolvers, over IPv4 and IPv6',
     ['NXDOMAIN'],
-    works('an allowed name is answered there', ask(allowedQuery), ask(allowedQuery, otherResolver6)),
+    works('an allowed name is answered there', ask(allowedQuery), askByTcp(allowedQuery, otherResolver6)),
     ask(dnsQuery(`one.${foreignHost}`, 'A'), '192.0.2.53'),
-    ask(dnsQuery(`two.${foreignHost}`, 'A'), otherResolver6),
+    askByTcp(dnsQuery(`two.${foreignHost}`, 'A'), otherResolver6),
   ),
   queryAttack(
     'dns-by-tcp',
@@ -148,11 +157,13 @@ export const nameAttacks: readonly Attack[] = [
       { do: 'send', way: throughProxy(`one.${wildApex}`), text: httpRequest(`one.${wildApex}`, '/') },
     ]),
     attempt: () =>
-      [wildApex, `x${plainHost}`, `${plainHost}.${foreignHost}`, `evil${wildApex}`].map((host): Probe => ({
-        do: 'send',
-        way: throughProxy(host),
-        text: httpRequest(host, '/'),
-      })),
+      [wildApex, `x${plainHost}`, `${plainHost}.${foreignHost}`, `evil${wildApex}`].map(
+        (host): Probe => ({
+          do: 'send',
+          way: throughProxy(host),
+          text: httpRequest(host, '/'),
+        }),
+      ),
     judge: (facts) => refusedInWords(facts, /^domain\.not-allowed$/),
   },
 ];

@@ -1,7 +1,17 @@
 // Attacks on another sandbox of the same gateway: it is alive, listens, and tells when it was reached.
 import type { Attack } from '../attack.ts';
-import { answered, held, hole, inWords, refusedInWords, stoppedByKernel, succeeds, unlessVisited, unproven } from '../judge.ts';
 import { byName, httpRequest, throughProxy } from '../http-text.ts';
+import {
+  answered,
+  held,
+  hole,
+  inWords,
+  refusedInWords,
+  stoppedByKernel,
+  succeeds,
+  unlessVisited,
+  unproven,
+} from '../judge.ts';
 import { neighbourRepository, ownRepository, plainHost } from '../redteam-hosts.ts';
 import { judgeProcess } from './processes.ts';
 
@@ -65,9 +75,13 @@ export const neighbourAttacks: readonly Attack[] = [
   {
     name: 'neighbour-identity',
     area: 'neighbours',
-    tried: "passing for the neighbour to reach its repository",
+    tried: 'passing for the neighbour to reach its repository',
     control: answered('its own repository is reached the same way', () => [
-      { do: 'send', way: throughProxy('api.github.com'), text: httpRequest('api.github.com', `/repos/${ownRepository}`) },
+      {
+        do: 'send',
+        way: throughProxy('api.github.com'),
+        text: httpRequest('api.github.com', `/repos/${ownRepository}`),
+      },
     ]),
     attempt: ({ neighbour }) => [
       {

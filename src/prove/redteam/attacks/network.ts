@@ -2,7 +2,18 @@
 // addresses that are set aside for documentation are tried.
 import type { Attack } from '../attack.ts';
 import { byName, httpRequest, toAddress } from '../http-text.ts';
-import { answered, brief, held, hole, inWords, refusedInWords, stoppedByKernel, succeeds, unlessVisited, unproven } from '../judge.ts';
+import {
+  answered,
+  brief,
+  held,
+  hole,
+  inWords,
+  refusedInWords,
+  stoppedByKernel,
+  succeeds,
+  unlessVisited,
+  unproven,
+} from '../judge.ts';
 import type { Probe } from '../probe.ts';
 import { plainHost, providerHost } from '../redteam-hosts.ts';
 import { allowedQuery } from './dns-query.ts';
@@ -108,8 +119,7 @@ export const networkAttacks: readonly Attack[] = [
     control: succeeds('port 443 of the same address is open to the door', () => [
       { do: 'connect', host: address4, port: 443 },
     ]),
-    attempt: () =>
-      [22, 25, 853, 5432, 8443].map((port): Probe => ({ do: 'connect', host: address4, port })),
+    attempt: () => [22, 25, 853, 5432, 8443].map((port): Probe => ({ do: 'connect', host: address4, port })),
     judge: (facts) => stoppedByKernel(facts, ['ECONNREFUSED'], 'the address is local and has no door there'),
   },
   {
@@ -178,9 +188,7 @@ export const networkAttacks: readonly Attack[] = [
       const worked = observed.find(({ exit }) => exit === 0);
       if (worked !== undefined) return hole('it was entered');
       const other = observed.find(({ text }) => !/No such file|not permitted|Permission denied/.test(text));
-      return other === undefined
-        ? held(observed.map(({ text }) => brief(text)).join('; '))
-        : unproven(inWords(other));
+      return other === undefined ? held(observed.map(({ text }) => brief(text)).join('; ')) : unproven(inWords(other));
     },
   },
 ];

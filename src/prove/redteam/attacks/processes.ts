@@ -19,7 +19,11 @@ export function judgeProcess(facts: Facts, pid: number): Finding {
   const worked = rest.find(({ error }) => error === null);
   if (owner.error === null) return held(`inside, ${pid} is the number of another process (${owner.text})`);
   if (worked !== undefined) return hole(`it worked: ${inWords(worked)}`);
-  return stoppedByKernel({ ...facts, observed: rest }, ['ENOENT', 'ESRCH'], `no process ${pid} inside, it runs outside`);
+  return stoppedByKernel(
+    { ...facts, observed: rest },
+    ['ENOENT', 'ESRCH'],
+    `no process ${pid} inside, it runs outside`,
+  );
 }
 
 const own = (name: string): Probe => ({ do: 'read', path: `/proc/self/${name}` });

@@ -3,7 +3,17 @@
 import type { Attack, Control } from '../attack.ts';
 import type { Ground } from '../ground.ts';
 import { byName, httpRequest, plainProxy, throughProxy } from '../http-text.ts';
-import { answered, arrived, held, hole, inWords, readAnswer, refusedInWords, unlessVisited, unproven } from '../judge.ts';
+import {
+  answered,
+  arrived,
+  held,
+  hole,
+  inWords,
+  readAnswer,
+  refusedInWords,
+  unlessVisited,
+  unproven,
+} from '../judge.ts';
 import type { Probe } from '../probe.ts';
 import { foreignHost, inwardHost, plainHost, providerHost, tunnelHost } from '../redteam-hosts.ts';
 
@@ -60,12 +70,18 @@ export const requestAttacks: readonly Attack[] = [
     /^(?:mismatch|malformed)\./,
     () => [http2(foreignHost), http2(providerHost), http2(plainHost, { host: foreignHost })],
   ),
-  refusal('connect-other-hello', 'CONNECT to an allowed host, another name in the hello', proxied, /^(?:mismatch|domain|malformed)\./, () => [
-    send(httpRequest(foreignHost, '/'), {
-      ...throughProxy(plainHost),
-      tls: { name: foreignHost, verify: false },
-    }),
-  ]),
+  refusal(
+    'connect-other-hello',
+    'CONNECT to an allowed host, another name in the hello',
+    proxied,
+    /^(?:mismatch|domain|malformed)\./,
+    () => [
+      send(httpRequest(foreignHost, '/'), {
+        ...throughProxy(plainHost),
+        tls: { name: foreignHost, verify: false },
+      }),
+    ],
+  ),
   refusal('tunnel-other-hello', 'an undecrypted tunnel under another name', proxied, /^(?:tunnel|mismatch)\./, () => [
     send(httpRequest(foreignHost, '/'), { ...throughProxy(tunnelHost), tls: { name: foreignHost, verify: false } }),
   ]),
@@ -86,42 +102,70 @@ export const requestAttacks: readonly Attack[] = [
     "an allowed name that leads to the host's own loopback (rebinding)",
     proxied,
     /^upstream\.address-refused$/,
-    ({ servicePort }) => [
-      send(httpRequest(`${inwardHost}:${servicePort}`, `http://${inwardHost}:${servicePort}/`), plainProxy),
+    ({ inwardPort }) => [
+      send(httpRequest(`${inwardHost}:${inwardPort}`, `http://${inwardHost}:${inwardPort}/`), plainProxy),
     ],
   ),
-  refusal('plain-http', 'an allowed host without TLS where no rule allows it', proxied, /^(?:domain\.plain-http|target\.port)$/, () => [
-    send(httpRequest(providerHost, '/'), { host: providerHost, port: 80 }),
-    send(httpRequest(providerHost, `http://${providerHost}/`), plainProxy),
-  ]),
+  refusal(
+    'plain-http',
+    'an allowed host without TLS where no rule allows it',
+    proxied,
+    /^(?:domain\.plain-http|target\.port)$/,
+    () => [
+      send(httpRequest(providerHost, '/'), { host: providerHost, port: 80 }),
+      send(httpRequest(providerHost, `http://${providerHost}/`), plainProxy),
+    ],
+  ),
   refusal('other-port', 'an allowed host on another port', proxied, /^target\.port$/, () => [
     send(httpRequest(`${plainHost}:8443`, '/'), throughProxy(plainHost, 8443)),
   ]),
-  refusal('smuggle-both-lengths', 'Content-Length and Transfer-Encoding together', plainPost, /^malformed\.framing$/, () => [
-    post(`Content-Length: ${hidden.length}\r\nTransfer-Encoding: chunked`, hidden),
-  ]),
+  refusal(
+    'smuggle-both-lengths',
+    'Content-Length and Transfer-Encoding together',
+    plainPost,
+    /^malformed\.framing$/,
+    () => [post(`Content-Length: ${hidden.length}\r\nTransfer-Encoding: chunked`, hidden)],
+  ),
   refusal('smuggle-two-lengths', 'two lengths that differ', plainPost, /^malformed\.framing$/, () => [
     post('Content-Length: 5\r\nContent-Length: 0', 'hello'),
   ]),
-  refusal('smuggle-odd-coding', 'transfer codings that some servers read and others do not', plainPost, /^malformed\./, () => [
-    post('Transfer-Encoding: xchunked', hidden),
-    post('Transfer-Encoding : chunked', hidden),
-    post('Transfer-Encoding: chunked, identity', hidden),
-  ]),
+  refusal(
+    'smuggle-odd-coding',
+    'transfer codings that some servers read and others do not',
+    plainPost,
+    /^malformed\./,
+    () => [
+      post('Transfer-Encoding: xchunked', hidden),
+      post('Transfer-Encoding : chunked', hidden),
+      post('Transfer-Encoding: chunked, identity', hidden),
+    ],
+  ),
   refusal('smuggle-lines', 'bare line feeds, folded and broken fields', plainPost, /^malformed\./, () => [
     post(`X-A: b\nHost: ${foreignHost}`, ''),
     post(`X-A: b\r\n ${foreignHost}`, ''),
     post('X-A: b\r\nno colon here', ''),
   ]),
-  refusal('path-tricks', 'dot segments and encoded slashes that leave a rule behind', proxied, /^malformed\.path$/, () => [
-    send(httpRequest(plainHost, '/a/%2e%2e/%2e%2e/b')),
-    send(httpRequest(plainHost, '/a/..%2fb')),
-    send(httpRequest(plainHost, '/a%00b')),
-  ]),
-  refusal('header-flood', 'a head of 300 KB, and ten thousand fields', plainPost, /^(?:limit\.head-size|malformed\.)/, () => [
-    send(httpRequest(plainHost, '/', { headers: { 'X-Large': 'a'.repeat(300_000) } })),
-    post(Array.from({ length: 10_000 }, (_, i) => `X-${i}: a`).join('\r\n'), ''),
-  ]),
+  refusal(
+    'path-tricks',
+    'dot segments and encoded slashes that leave a rule behind',
+    proxied,
+    /^malformed\.path$/,
+    () => [
+      send(httpRequest(plainHost, '/a/%2e%2e/%2e%2e/b')),
+      send(httpRequest(plainHost, '/a/..%2fb')),
+      send(httpRequest(plainHost, '/a%00b')),
+    ],
+  ),
+  refusal(
+    'header-flood',
+    'a head of 300 KB, and ten thousand fields',
+    plainPost,
+    /^(?:limit\.head-size|malformed\.)/,
+    () => [
+      send(httpRequest(plainHost, '/', { headers: { 'X-Large': 'a'.repeat(300_000) } })),
+      post(Array.from({ length: 10_000 }, (_, i) => `X-${i}: a`).join('\r\n'), ''),
+    ],
+  ),
   {
     name: 'upgrade-h2c',
     area: 'requests',
@@ -130,7 +174,11 @@ export const requestAttacks: readonly Attack[] = [
     attempt: () => [
       send(
         httpRequest(plainHost, '/', {
-          headers: { Connection: 'Upgrade, HTTP2-Settings, close', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABkAAQAAP__' },
+          headers: {
+            Connection: 'Upgrade, HTTP2-Settings, close',
+            Upgrade: 'h2c',
+            'HTTP2-Settings': 'AAMAAABkAAQAAP__',
+          },
         }),
       ),
     ],
@@ -139,9 +187,13 @@ export const requestAttacks: readonly Attack[] = [
       if (answer === null) return unproven(inWords(facts.observed[0]!));
       if (answer.status === 101) return hole('101: the protocol was switched');
       if (answer.refused !== null) return held(`${answer.status} ${answer.refused}`);
-      const offered = facts.seen.find(({ headers }) => headers.upgrade !== undefined || headers['http2-settings'] !== undefined);
+      const offered = facts.seen.find(
+        ({ headers }) => headers.upgrade !== undefined || headers['http2-settings'] !== undefined,
+      );
       if (offered !== undefined) return hole(`the offer ${arrived(facts)}`);
-      return facts.seen.length > 0 ? held('the offer was taken out before it was forwarded') : unproven(inWords(facts.observed[0]!));
+      return facts.seen.length > 0
+        ? held('the offer was taken out before it was forwarded')
+        : unproven(inWords(facts.observed[0]!));
     },
   },
 ];

@@ -11,7 +11,12 @@ import { hiddenInside } from './files.ts';
 
 const ownSocket = succeeds('a Unix socket of its own works', () => [{ do: 'listen-unix', path: '/tmp/redteam.sock' }]);
 
-const runtimes = ['/var/run/docker.sock', '/run/docker.sock', '/run/containerd/containerd.sock', '/run/podman/podman.sock'];
+const runtimes = [
+  '/var/run/docker.sock',
+  '/run/docker.sock',
+  '/run/containerd/containerd.sock',
+  '/run/podman/podman.sock',
+];
 const onThisMachine = (): string[] => runtimes.filter((path) => existsSync(path));
 
 function outOfReach(facts: Facts, paths: readonly string[]): Finding {

@@ -119,7 +119,7 @@ export function insideNetwork(): Handlers<NetworkProbe> {
       if (refusal === null) socket.write(Buffer.from(text, 'latin1'));
       const observed = refusal ?? (await collect(socket, quietMs, () => false));
       socket.destroy();
-      return observed;
+      return observed.text === '' ? { ...observed, error: observed.error ?? 'closed without an answer' } : observed;
     },
     http2: async ({ way, headers, body = '' }) => {
       const { socket, refusal } = await open(way, ['h2']);

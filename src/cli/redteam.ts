@@ -1,0 +1,213 @@
+// `sallyport redteam`: attacks the door from inside a real sandbox and says what held. Starts a gateway, a policy, a pretend
+// internet and sandboxes of its own; touches neither the user's gateway nor the user's secrets.
+import { type Command, Option } from 'commander';
+import type { AdminPorts } from '../admin/admin-ports.ts';
+import type { LauncherName } from '../launch/sandbox-plan.ts';
+import type { JournalRecord, Verdict } from '../prove/redteam/attack.ts';
+import type { AttackResult } from '../prove/redteam/run-attacks.ts';
+import type { CliContext } from './cli-context.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
+import { printable } from './printable.ts';
+import { ProgressLine } from './progress-line.ts';
+import { printJson, wantsJson } from './wants-json.ts';
+
+interface RedteamOptions {
+  readonly launcher?: LauncherName;
+  readonly image?: string;
+  readonly only?: string[];
+  readonly list?: boolean;
+}
+
+/** No hole, but not every attack is proven to have been stopped by us. */
+export const exitUnproven = 5;
+
+export function addRedteamCommand(program: Command, context: CliContext): void {
+  program
+    .command('redteam')
+    .summary('attack the door from inside a sandbox, and see what holds')
+    .description(
+      'Starts a sandbox with a gateway, a policy and a pretend internet of its own, attacks the door from inside, and ' +
+        'prints what held, with the proof. Nothing leaves this machine.',
+    )
+    .option('--only <NAME...>', 'make these attacks alone')
+    .option('--list', 'say which attacks there are')
+    .addOption(
+      new Option('--launcher <NAME>', 'how the sandbox is isolated (default: bubblewrap)').choices([
+        'bubblewrap',
+        'docker',
+        'unshare',
+      ]),
+    )
+    .option('--image <IMAGE>', 'in this image (with node in it), by Docker')
+    .addHelpText(
+      'after',
+      `
+Verdicts:
+  held      refused, and there is proof that it was refused by us
+  hole      it got through
+  unproven  it did not get through, but nothing shows that we stopped it
+  not run   something it needs is missing in this sandbox
+
+Ends with 0 when every attack held, 1 when there is a hole, ${exitUnproven} when some are unproven or were not run.
+
+Examples:
+  sallyport redteam
+  sallyport redteam --list
+  sallyport redteam --only dns-tunnel git-force-push
+  sallyport redteam --launcher unshare --json`,
+    )
+    .action(async (options: RedteamOptions, command: Command) => {
+      const { attackList } = await import('../prove/redteam/attack-list.ts');
+      if (options.list === true) {
+        const known = attackList.map(({ name, area, tried }) => ({ name, area, tried }));
+        if (wantsJson(command)) printJson(context, known);
+        else for (const { name, area, tried } of known) context.print(`${area.padEnd(12)} ${name.padEnd(28)} ${tried}`);
+        return;
+      }
+      const unknown = options.only?.find((name) => !attackList.some((attack) => attack.name === name));
+      if (unknown !== undefined) {
+        throw new CommandFailed(
+          exitCode.usage,
+          `there is no attack ${unknown}`,
+          '`sallyport redteam --list` names them.',
+        );
+      }
+      const chosen = attackList.filter(({ name }) => options.only?.includes(name) ?? true);
+      await runAttacks(context, options, chosen, wantsJson(command));
+    });
+}
+
+async function runAttacks(
+  context: CliContext,
+  options: RedteamOptions,
+  attacks: readonly import('../prove/redteam/attack.ts').Attack[],
+  asJson: boolean,
+): Promise<void> {
+  const { findLauncher } = await import('../launch/find-launcher.ts');
+  const { prepareGround } = await import('../prove/redteam/prepare-ground.ts');
+  const { AttackRun } = await import('../prove/redteam/run-attacks.ts');
+  const environment = { ...context.env };
+  const startedMs = performance.now();
+  const progress = new ProgressLine(context);
+  progress.show('laying out the ground');
+  let desk: AdminPorts | null = null;
+  let journalFolder = '';
+  const launcher = await findLauncher({ wanted: options.launcher, image: options.image, environment });
+  const prepared = await prepareGround({
+    launcher,
+    environment,
+    async startGateway(home, config) {
+      const gateway = await startQuietGateway(home, config);
+      ({ desk } = gateway);
+      journalFolder = gateway.journalFolder;
+      return { desk: gateway.sandboxDesk, stop: gateway.stop };
+    },
+  }).finally(() => progress.clear());
+  const interrupted = onInterrupt();
+  const results: AttackResult[] = [];
+  try {
+    const run = new AttackRun(prepared, {
+      journalAfter: (seq) => readJournalAfter(desk!, seq),
+      verifyJournal: () => verify(journalFolder),
+    });
+    for (const [i, attack] of attacks.entries()) {
+      if (interrupted.isAsked()) break;
+      progress.show(`${i + 1}/${attacks.length} ${attack.name}`);
+      const result = await run.make(attack);
+      results.push(result);
+      progress.clear();
+      if (!asJson) context.print(describeResult(context, result));
+    }
+  } finally {
+    progress.clear();
+    await prepared.clear();
+    interrupted.forget();
+  }
+  conclude(context, results, { launcher: launcher.name, notice: launcher.notice, startedMs, asJson });
+  if (results.length < attacks.length) context.exitCode = 130;
+}
+
+interface Conclusion {
+  readonly launcher: string;
+  readonly notice: readonly string[];
+  readonly startedMs: number;
+  readonly asJson: boolean;
+}
+
+function conclude(context: CliContext, results: readonly AttackResult[], facts: Conclusion): void {
+  const counts: Record<Verdict, number> = { held: 0, hole: 0, unproven: 0, 'not run': 0 };
+  for (const { verdict } of results) counts[verdict] += 1;
+  const seconds = Math.round((performance.now() - facts.startedMs) / 100) / 10;
+  if (counts.hole > 0) context.exitCode = exitCode.failure;
+  else if (counts.unproven + counts['not run'] > 0) context.exitCode = exitUnproven;
+  const { launcher, notice } = facts;
+  if (facts.asJson) {
+    const ok = counts.held === results.length;
+    printJson(context, { ok, launcher, notice, seconds, counts, attacks: results });
+    return;
+  }
+  const { colors } = context;
+  const parts = [
+    colors.green(`${counts.held} held`),
+    counts.hole === 0 ? 'no hole' : colors.red(`${counts.hole} ${counts.hole === 1 ? 'hole' : 'holes'}`),
+    ...(counts.unproven === 0 ? [] : [colors.yellow(`${counts.unproven} unproven`)]),
+    ...(counts['not run'] === 0 ? [] : [colors.yellow(`${counts['not run']} not run`)]),
+  ];
+  context.print(`\n${results.length} attacks in a sandbox by ${launcher}: ${parts.join(', ')} (${seconds} s)`);
+  for (const line of notice) context.print(`${colors.yellow('note')} ${printable(line)}`);
+}
+
+export function describeResult({ colors }: Pick<CliContext, 'colors'>, result: AttackResult): string {
+  const paint = { held: colors.green, hole: colors.red, unproven: colors.yellow, 'not run': colors.yellow };
+  const verdict = paint[result.verdict](result.verdict.toUpperCase().padEnd(8));
+  return `${verdict} ${result.name.padEnd(27)} ${printable(result.tried)}\n${' '.repeat(9)}${colors.dim(printable(result.evidence))}`;
+}
+
+/** A gateway in this process, with no door but those of its sandboxes; what it has to say is in its journal. */
+async function startQuietGateway(home: string, config: string) {
+  const { loadService } = await import('./load-service.ts');
+  const { deskOfGateway } = await import('./sandbox-desk.ts');
+  const { createLog } = await import('../kit/log.ts');
+  const { placesIn } = await import('../kit/home.ts');
+  const start = await loadService();
+  const gateway = await start({ home, config, doors: 'sandboxes', log: createLog({ level: 'silent' }) });
+  return {
+    desk: gateway.desk,
+    sandboxDesk: deskOfGateway(gateway.desk),
+    journalFolder: placesIn(home).journalDirectory,
+    stop: gateway.stop,
+  };
+}
+
+async function readJournalAfter(desk: AdminPorts, seq: number): Promise<JournalRecord[]> {
+  const filter = { sandbox: null, refusedOnly: false, limit: 1_000, follow: false };
+  const records: JournalRecord[] = [];
+  for await (const entry of desk.audit({ ...filter, signal: new AbortController().signal })) {
+    const record = entry as unknown as JournalRecord;
+    if (record.seq > seq && 'verdict' in record) records.push(record);
+  }
+  return records;
+}
+
+/** Read from the files: a gateway that was tampered with must not be the one that vouches for its journal. */
+async function verify(folder: string): Promise<string | null> {
+  const { verifyJournal } = await import('../audit/verify.ts');
+  const result = await verifyJournal(folder);
+  return result.ok ? null : result.message;
+}
+
+/** Asked to stop, it ends after the attack that is being made and clears up. */
+function onInterrupt(): { isAsked(): boolean; forget(): void } {
+  let asked = false;
+  const ask = (): void => {
+    asked = true;
+  };
+  const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const signal of signals) process.once(signal, ask);
+  return {
+    isAsked: () => asked,
+    forget: () => {
+      for (const signal of signals) process.removeListener(signal, ask);
+    },
+  };
+}

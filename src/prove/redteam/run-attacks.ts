@@ -1,0 +1,101 @@
+// Makes the attacks one after the other, each with its control experiment first, and judges them by what both sides saw. One at
+// a time, so that whatever arrives outside belongs to the attack that is being made.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Attack, Facts, Finding, JournalRecord } from './attack.ts';
+import { AttackerGone } from './attacker.ts';
+import type { Ground } from './ground.ts';
+import { findBait, unproven } from './judge.ts';
+import type { PreparedGround } from './prepare-ground.ts';
+import type { Observation } from './probe.ts';
+
+export interface AttackResult extends Finding {
+  readonly name: string;
+  readonly area: Attack['area'];
+  readonly tried: string;
+  readonly ms: number;
+}
+
+export interface EvidencePorts {
+  /** Records of the journal with a higher number. */
+  journalAfter(seq: number): Promise<JournalRecord[]>;
+  /** Null: the chain holds. Otherwise where it breaks. */
+  verifyJournal(): Promise<string | null>;
+}
+
+/** The journal is written a moment after the answer. */
+const settleMs = 40;
+const maxSettles = 12;
+
+export class AttackRun {
+  readonly #prepared: PreparedGround;
+  readonly #ports: EvidencePorts;
+  /** Controls are made once: by their words, which are theirs alone. */
+  readonly #controls = new Map<string, Promise<Observation[]>>();
+
+  constructor(prepared: PreparedGround, ports: EvidencePorts) {
+    this.#prepared = prepared;
+    this.#ports = ports;
+  }
+
+  async make(attack: Attack): Promise<AttackResult> {
+    const { name, area, tried } = attack;
+    const startedMs = performance.now();
+    let finding: Finding;
+    try {
+      finding = await this.#find(attack);
+    } catch (error) {
+      if (error instanceof AttackerGone) finding = unproven(error.message);
+      else finding = unproven(`it could not be judged: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    return { name, area, tried, ...finding, ms: Math.round(performance.now() - startedMs) };
+  }
+
+  async #find(attack: Attack): Promise<Finding> {
+    const { ground } = this.#prepared;
+    const missing = whyMissing(attack, ground);
+    if (missing !== null) return { verdict: 'not run', evidence: missing };
+    const control = await this.#control(attack);
+    const instead = attack.control.fails(control);
+    if (instead !== null) {
+      return unproven(`the means does not work here (${attack.control.shows}: ${instead})`);
+    }
+    return this.#attempt(attack, control);
+  }
+
+  #control({ control }: Attack): Promise<Observation[]> {
+    const key = `${control.shows} ${JSON.stringify(control.probes(this.#prepared.ground))}`;
+    const known = this.#controls.get(key);
+    if (known !== undefined) return known;
+    const made = this.#prepared.attacker.attempt(control.probes(this.#prepared.ground));
+    this.#controls.set(key, made);
+    return made;
+  }
+
+  async #attempt(attack: Attack, control: readonly Observation[]): Promise<Finding> {
+    const { ground, attacker, world, github, visited } = this.#prepared;
+    const seq = Math.max(0, ...(await this.#ports.journalAfter(0)).map((record) => record.seq));
+    const [seenBefore, visitedBefore] = [world.seen.length, visited.length];
+    const refsBefore = attack.looksAt === 'refs' ? await github.git.refs() : '';
+    const observed = await attacker.attempt(attack.attempt(ground));
+    for (let settled = 0; ; settled++) {
+      await sleep(settled === 0 ? 5 : settleMs);
+      const facts: Facts = {
+        ground,
+        observed,
+        control,
+        seen: world.seen.slice(seenBefore).filter(({ headers }) => headers['user-agent'] !== 'sallyport'),
+        journal: await this.#ports.journalAfter(seq),
+        visited: visited.slice(visitedBefore),
+        journalBreak: attack.looksAt === 'journal' ? await this.#ports.verifyJournal() : null,
+        refs: { before: refsBefore, after: attack.looksAt === 'refs' ? await github.git.refs() : '' },
+      };
+      const finding = findBait(facts) ?? attack.judge(facts);
+      if (finding.verdict !== 'unproven' || settled === maxSettles) return finding;
+    }
+  }
+}
+
+function whyMissing(attack: Attack, ground: Ground): string | null {
+  const tool = attack.needs?.find((name) => !ground.tools.has(name));
+  return tool === undefined ? (attack.missing?.(ground) ?? null) : `there is no ${tool} in the sandbox`;
+}

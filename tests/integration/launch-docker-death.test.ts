@@ -1,0 +1,139 @@
+// The launcher is killed outright, at any moment: no process, no container that runs, and the next start removes what a
+// killed launcher could not.
+import type { ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cleanDockerLeftovers, launcherLabel } from '../../src/launch/docker-leftovers.ts';
+import type { SandboxPlan } from '../../src/launch/sandbox-plan.ts';
+import { startDockerd, type TestDockerd } from '../support/dockerd.ts';
+import { eventually } from '../support/eventually.ts';
+import { type DockerDriver, makeDockerDriver } from './launch-docker-driver.ts';
+
+let dockerd: TestDockerd;
+let driver: DockerDriver;
+const plan: SandboxPlan = {
+  id: 'one',
+  command: ['sh', '-c', 'trap "" TERM INT HUP; sleep 987654 & echo up; wait; sleep 987654'],
+  workingDirectory: '/',
+  environment: {},
+  mounts: [],
+};
+
+beforeAll(async () => {
+  dockerd = await startDockerd();
+  driver = makeDockerDriver(dockerd.folder);
+  await dockerd.importImage('tools:1', { programs: ['sh', 'sleep'] });
+});
+
+afterAll(async () => {
+  await dockerd?.stop();
+});
+
+/** Until it has said `word`. */
+async function begun(word: string): Promise<ChildProcess> {
+  const child = driver.start('tools:1', plan, dockerd.environment);
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => {
+      said += chunk;
+    });
+  await eventually(() => {
+    if (child.exitCode !== null) throw new Error(`the launcher ended: ${said}`);
+    return said.includes(word);
+  }, `the launcher says ${word}`);
+  return child;
+}
+
+/** Processes of the machine whose command line has `text` in it. */
+function processes(text: string): readonly number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(text) ? [Number(name)] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+const nothingRuns = () =>
+  eventually(async () => {
+    const running = (await dockerd.containers()).filter((line) => !line.endsWith(' created'));
+    return running.length === 0 && processes(dockerd.folder).every((pid) => isDaemon(pid)) && sleepers() === 0;
+  }, 'nothing of the sandbox runs');
+
+const sleepers = (): number =>
+  processes('987654').filter((pid) => !readFileSync(`/proc/${pid}/stat`).includes(') Z')).length;
+
+function isDaemon(pid: number): boolean {
+  try {
+    return /\/(?:dockerd|containerd|containerd-shim\S*)$/.test(readlinkSync(`/proc/${pid}/exe`));
+  } catch {
+    return true;
+  }
+}
+
+describe('a launcher that is killed', () => {
+  for (const moment of ['prepared', 'started', 'up'])
+    test(`when it says ${moment} takes every process and container with it`, async () => {
+      const child = await begun(moment);
+      child.kill('SIGKILL');
+      await nothingRuns();
+      await cleanDockerLeftovers({ environment: dockerd.environment });
+      expect(await dockerd.containers()).toEqual([]);
+    });
+
+  test('while it prepares leaves nothing that the next start does not remove', async () => {
+    for (const delayMs of [20, 80, 140, 200, 260]) {
+      const child = await begun('began');
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      child.kill('SIGKILL');
+    }
+    await nothingRuns();
+    await cleanDockerLeftovers({ environment: dockerd.environment });
+    expect(await dockerd.containers()).toEqual([]);
+  });
+
+  test('together with its docker commands takes every process with it', async () => {
+    const child = await begun('up');
+    const commands = processes('sallyport-').filter((pid) => isChildOf(pid, child.pid!));
+    expect(commands.length).toBe(2);
+    for (const pid of [child.pid!, ...commands]) process.kill(pid, 'SIGKILL');
+    await nothingRuns();
+    await eventually(async () => (await dockerd.containers()).length === 0, 'both containers are removed');
+  });
+});
+
+test('only what belongs to a launcher that is gone is removed', async () => {
+  const [key, value] = launcherLabel().split('=') as [string, string];
+  const [boot, space, pid, startedAt] = value.split('/') as [string, string, string, string];
+  const labels: Record<string, string | null> = {
+    alive: value,
+    'pid-used-again': `${boot}/${space}/${pid}/${Number(startedAt) - 1}`,
+    'no-such-process': `${boot}/${space}/4194305/1`,
+    'another-boot': `00000000-0000-0000-0000-000000000000/${space}/${pid}/${startedAt}`,
+    'another-pid-namespace': `${boot}/1${space}/4194305/1`,
+    unreadable: 'x',
+    foreign: null,
+  };
+  for (const [name, label] of Object.entries(labels))
+    await dockerd.docker(
+      'create',
+      '--name',
+      name,
+      ...(label === null ? [] : ['--label', `${key}=${label}`]),
+      'tools:1',
+      'sh',
+    );
+  const removed = await cleanDockerLeftovers({ environment: dockerd.environment });
+  expect([...removed].sort()).toEqual(['another-boot', 'no-such-process', 'pid-used-again']);
+  const left = await dockerd.containers();
+  expect([...left].sort()).toEqual(
+    ['alive', 'another-pid-namespace', 'foreign', 'unreadable'].map((name) => `${name} created`),
+  );
+});
+
+function isChildOf(pid: number, parent: number): boolean {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
+}

@@ -1,0 +1,43 @@
+// A process that starts one sandbox by the Docker launcher and lives until it is killed or the command ends: for the tests
+// that kill it at any moment, or give it a terminal.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
+import type { SandboxPlan } from '../../src/launch/sandbox-plan.ts';
+
+export interface DockerDriver {
+  /** `node PROGRAM image stdio plan`. Prints `prepared` and `started`, then ends as the command does. */
+  readonly program: string;
+  start(image: string, plan: SandboxPlan, environment: Readonly<Record<string, string>>): ChildProcess;
+}
+
+const source = `
+import { createDockerLauncher } from './docker.mjs';
+const [image, stdio, plan] = process.argv.slice(2);
+console.error('began');
+const prepared = await createDockerLauncher({ image, environment: process.env }).prepare(stdio);
+console.error('prepared');
+const running = await prepared.start(JSON.parse(plan));
+console.error('started');
+running.streams?.stdout.pipe(process.stdout);
+running.streams?.stderr.pipe(process.stderr);
+process.exit(await running.ended);
+`;
+
+export function makeDockerDriver(folder: string): DockerDriver {
+  const entry = fileURLToPath(new URL('../../src/launch/docker.ts', import.meta.url));
+  const outfile = join(folder, 'docker.mjs');
+  buildSync({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' });
+  const program = join(folder, 'driver.mjs');
+  writeFileSync(program, source);
+  return {
+    program,
+    start: (image, plan, env) =>
+      spawn(process.execPath, [program, image, 'piped', JSON.stringify(plan)], {
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+  };
+}

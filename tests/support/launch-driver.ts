@@ -1,0 +1,48 @@
+// A launcher in a process of its own, for the tests that run it as another user, kill it, or give it a terminal. Started by
+// launch-ground.ts with one JSON argument. Says how far it has come on descriptor 3, as lines.
+import { readlinkSync, writeSync } from 'node:fs';
+import { findLauncher } from '../../src/launch/find-launcher.ts';
+import type { LauncherName, SandboxPlan, SandboxStdio } from '../../src/launch/sandbox-plan.ts';
+
+export interface DriverOrder {
+  readonly launcher: LauncherName;
+  readonly stdio: SandboxStdio;
+  readonly plan: SandboxPlan;
+  /** Wait here for ever, to be killed. */
+  readonly stopAt?: 'prepared';
+  /** Called as soon as the command starts. */
+  readonly onceStarted?: { readonly signal: NodeJS.Signals } | 'kill';
+}
+
+const order = JSON.parse(process.argv[2]!) as DriverOrder;
+const tell = (fact: Record<string, unknown>): void => {
+  writeSync(3, `${JSON.stringify(fact)}\n`);
+};
+
+try {
+  const began = performance.now();
+  const launcher = await findLauncher({ wanted: order.launcher, environment: process.env });
+  const prepared = await launcher.prepare(order.stdio);
+  const preparedMs = performance.now() - began;
+  const namespace = readlinkSync(`/proc/${prepared.pid}/ns/net`);
+  tell({ prepared: prepared.pid, namespace, preparedMs, notice: launcher.notice });
+  if (order.stopAt === 'prepared') await new Promise(() => setInterval(() => {}, 1_000));
+  const running = await prepared.start(order.plan);
+  tell({ started: true, startedMs: performance.now() - began - preparedMs });
+  for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
+  process.on('SIGTERM', () => running.signal('SIGTERM'));
+  if (running.streams !== null) {
+    process.stdin.pipe(running.streams.stdin);
+    running.streams.stdout.pipe(process.stdout);
+    running.streams.stderr.pipe(process.stderr);
+  }
+  if (order.onceStarted === 'kill') running.kill();
+  else if (order.onceStarted !== undefined) running.signal(order.onceStarted.signal);
+  const code = await running.ended;
+  tell({ ended: code });
+  process.stdin.destroy();
+  process.exitCode = code;
+} catch (error) {
+  tell({ failed: (error as Error).message, hint: (error as { hint?: string }).hint });
+  process.exitCode = 125;
+}

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { reviewHostTraps, snapshotHostTraps } from '../../../src/launch/host-traps.ts';
+import { type MountGround, makeMountGround } from '../../support/mount-ground.ts';
+
+let ground: MountGround;
+beforeEach(() => {
+  ground = makeMountGround();
+  git('init', '-q');
+});
+afterEach(() => ground.remove());
+
+const git = (...args: string[]) => execFileSync('git', args, { cwd: ground.project, stdio: 'ignore' });
+
+async function reviewAfter(change: () => void): Promise<string> {
+  const before = await snapshotHostTraps(ground.project);
+  change();
+  return reviewHostTraps(before, await snapshotHostTraps(ground.project)).join('\n');
+}
+
+describe('after a command, what it left for the host to run', () => {
+  test('is nothing after ordinary work with git', async () => {
+    expect(
+      await reviewAfter(() => {
+        git('remote', 'add', 'origin', 'https://host.example/me/it.git');
+        git('config', 'branch.topic.merge', 'refs/heads/topic');
+        git('config', 'user.name', 'dev');
+        ground.file(`${ground.project}/src/index.ts`);
+      }),
+    ).toBe('');
+  });
+
+  test.each([
+    ['core.fsmonitor', '/tmp/evil'],
+    ['core.hooksPath', '/tmp/hooks'],
+    ['core.sshCommand', 'evil'],
+    ['alias.st', '!evil'],
+    ['filter.x.smudge', 'evil'],
+    ['include.path', '/tmp/more'],
+    ['diff.external', 'evil'],
+    ['credential.https://host.example.helper', '!evil'],
+    ['url.https://evil.example/.insteadOf', 'https://host.example/'],
+    ['submodule.x.update', '!evil'],
+    ['gpg.program', 'evil'],
+  ])('names the git setting %s', async (key, value) => {
+    const review = await reviewAfter(() => git('config', key, value));
+    expect(review).toContain(`${key.split('.')[0]!.toLowerCase()}.`);
+    expect(review).toContain(value);
+  });
+
+  test('names a setting whose value was changed, and none that was there before', async () => {
+    git('config', 'core.editor', 'vi');
+    expect(await reviewAfter(() => git('config', 'user.name', 'x'))).toBe('');
+    expect(await reviewAfter(() => git('config', 'core.editor', 'evil'))).toContain('core.editor=evil');
+  });
+
+  test('names files that editors, shells and agents act on', async () => {
+    ground.file(`${ground.project}/.envrc`, 'before');
+    const review = await reviewAfter(() => {
+      ground.file(`${ground.project}/.envrc`, 'after');
+      ground.file(`${ground.project}/.vscode/tasks.json`);
+      ground.file(`${ground.project}/.claude/settings.json`);
+      ground.file(`${ground.project}/.git/hooks/post-checkout`, '', 0o755);
+      ground.file(`${ground.project}/sallyport.yaml`);
+    });
+    expect(review).toContain('.envrc was changed');
+    for (const name of ['.vscode/tasks.json', '.claude/settings.json', '.git/hooks/post-checkout', 'sallyport.yaml'])
+      expect(review).toContain(`${name} was made`);
+  });
+
+  test('does not let a setting drive the terminal, and tells of settings that are no plain file', async () => {
+    const review = await reviewAfter(() => git('config', 'alias.x', '!a\u001b[2Jb'));
+    expect(review).not.toContain('\u001b');
+    const linked = await reviewAfter(() => {
+      execFileSync('mv', ['config', 'real'], { cwd: `${ground.project}/.git` });
+      ground.link(`${ground.project}/.git/config`, 'real');
+    });
+    expect(linked).toContain('include.path');
+  });
+
+  test('looks into the repository of a worktree too', async () => {
+    git('-c', 'user.name=a', '-c', 'user.email=a@b.example', 'commit', '-q', '--allow-empty', '-m', 'one');
+    git('worktree', 'add', '-q', `${ground.top}/tree`);
+    const before = await snapshotHostTraps(`${ground.top}/tree`);
+    git('config', 'core.fsmonitor', 'evil');
+    expect(reviewHostTraps(before, await snapshotHostTraps(`${ground.top}/tree`)).join()).toContain(
+      'core.fsmonitor=evil',
+    );
+  });
+});
