@@ -1,6 +1,5 @@
 // What a sandbox is handed with its registration: the door that is its own is opened here, in its namespace or as a Unix
 // socket, and what it needs to come through is put together. A door that cannot be opened leaves no registration behind.
-import { isAbsolute } from 'node:path';
 import type { Doors } from './accept/doors.ts';
 import { AdminError } from './admin/admin-error.ts';
 import type { Grant } from './admin/admin-ports.ts';
@@ -10,7 +9,7 @@ import type { SecretStore } from './inject/secret-store.ts';
 import { sandboxProxyPort } from './kit/namespace-handles.ts';
 import { usableCredentials } from './launch/placeholders.ts';
 import type { NamespaceSandboxes } from './namespace-sandboxes.ts';
-import type { CompiledPolicy, SourceSpec } from './policy/compiled.ts';
+import type { CompiledPolicy } from './policy/compiled.ts';
 
 export interface GrantParts {
   readonly registry: SandboxRegistry;
@@ -41,20 +40,12 @@ export async function grantDoor(parts: GrantParts, record: SandboxRecord, secret
 }
 
 async function grantNamespace(parts: GrantParts, record: SandboxRecord, pid: number): Promise<Grant> {
-  const { githubHosts, gitHosts, origin, credentials } = parts.policy();
+  const { githubHosts, gitHosts } = parts.policy();
   const certificate = await parts.namespaces.open(record, pid);
   return {
     ca_certificate: certificate,
     proxy_url: `http://127.0.0.1:${sandboxProxyPort}`,
     git_hosts: [...githubHosts, ...gitHosts],
     credentials: [...usableCredentials(parts.secrets.list(), record.credentials)],
-    keep: isAbsolute(origin) ? [origin] : [],
-    hide: [...credentials.values()].flatMap(({ source }) => filesOf(source)),
   };
-}
-
-/** Files that a credential is read from: should one lie in the working directory, it stays out of the sandbox. */
-function filesOf(source: SourceSpec): string[] {
-  if (source.kind === 'github-app') return filesOf(source.privateKey);
-  return source.kind === 'file' ? [source.path] : [];
 }

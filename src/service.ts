@@ -21,6 +21,7 @@ import { lookupBySystem } from './forward/find-upstream.ts';
 import { createForwardStage } from './forward/forward-stage.ts';
 import { callUpstream } from './gateway-call.ts';
 import { createGitServer } from './git-server.ts';
+import { guardedFiles } from './guarded-files.ts';
 import { createIdentifyStage } from './identify/identify-stage.ts';
 import { SandboxRegistry } from './identify/registry.ts';
 import { createFileBackup } from './identify/registry-backup.ts';
@@ -170,6 +171,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
       sandboxes: registry.size,
       controls: controls(),
       warnings: warningsOf(live, ca),
+      guarded: guardedFiles(policy()),
     }),
     metrics: () => metrics.render(),
     journalDirectory: places.journalDirectory,

@@ -7,7 +7,7 @@ import { Refusal } from '../flow/refusal.ts';
 import { parseRequestHead, type RequestHead } from '../http1/request-head.ts';
 import type { Perishable, Sweeper } from '../kit/sweeper.ts';
 import { type ExchangeHost, H1Exchange } from './h1-exchange.ts';
-import { bodyTooLarge, unreadable } from './request-faults.ts';
+import { faultInHead, unreadable } from './request-faults.ts';
 
 /** What is known of every request on a connection before it is read. */
 export interface ConnectionOrigin {
@@ -232,7 +232,7 @@ export class H1Connection implements Perishable, ExchangeHost {
         kind: head.method === 'CONNECT' && isProxy(this.#origin) ? 'connect' : 'http',
         hiddenName: false,
         destination: this.#origin.destination,
-        fault: faultOf(head, this.settings.requestBodyBytes),
+        fault: faultInHead(head, this.settings.requestBodyBytes),
       },
       exchange,
     );
@@ -286,19 +286,4 @@ export class H1Connection implements Perishable, ExchangeHost {
 /** Behind a CONNECT, or where a host itself was meant to be reached, nobody can ask for a tunnel. */
 function isProxy({ connect, destination }: ConnectionOrigin): boolean {
   return connect === null && destination === null;
-}
-
-function faultOf(head: RequestHead, maxBodyBytes: number): Refusal | null {
-  if (head.version !== '1.1' && head.method !== 'CONNECT') {
-    return new Refusal('malformed.version', 'HTTP/1.0 requests are not served', { hint: 'Use HTTP/1.1 or HTTP/2.' });
-  }
-  if (head.expectation !== null) {
-    return new Refusal(
-      'malformed.expect',
-      `the expectation ${JSON.stringify(head.expectation.slice(0, 40))} is unknown`,
-    );
-  }
-  if (maxBodyBytes > 0 && head.framing.kind === 'length' && head.framing.bytes > maxBodyBytes)
-    return bodyTooLarge(maxBodyBytes);
-  return null;
 }

@@ -1,6 +1,7 @@
 // What can be wrong with a request before it is a request, as refusals in words.
 import { Refusal } from '../flow/refusal.ts';
 import { Http1Error } from '../http1/http1-error.ts';
+import type { RequestHead } from '../http1/request-head.ts';
 
 export function bodyTooLarge(maxBodyBytes: number): Refusal {
   return new Refusal('limit.body-size', `the request body is larger than ${maxBodyBytes} bytes`, {
@@ -25,4 +26,20 @@ export function unreadable(error: unknown): Refusal {
     });
   }
   return new Refusal('internal.error', 'the request could not be read', { cause: error });
+}
+
+/** What is wrong with a head of HTTP/1.1 that could be read. */
+export function faultInHead(head: RequestHead, maxBodyBytes: number): Refusal | null {
+  if (head.version !== '1.1' && head.method !== 'CONNECT') {
+    return new Refusal('malformed.version', 'HTTP/1.0 requests are not served', { hint: 'Use HTTP/1.1 or HTTP/2.' });
+  }
+  if (head.expectation !== null) {
+    return new Refusal(
+      'malformed.expect',
+      `the expectation ${JSON.stringify(head.expectation.slice(0, 40))} is unknown`,
+    );
+  }
+  if (maxBodyBytes > 0 && head.framing.kind === 'length' && head.framing.bytes > maxBodyBytes)
+    return bodyTooLarge(maxBodyBytes);
+  return null;
 }

@@ -17,9 +17,6 @@ export interface Grant {
   readonly git_hosts?: readonly string[];
   /** With a namespace: the credentials that are set and that it may use, by name. */
   readonly credentials?: readonly string[];
-  /** With a namespace: files of the gateway that the sandbox must not change, and those that it must not see. */
-  readonly keep?: readonly string[];
-  readonly hide?: readonly string[];
 }
 
 export interface Registered {
@@ -63,6 +60,8 @@ export interface HealthReport {
   readonly sandboxes: number;
   readonly controls: readonly LiveControl[];
   readonly warnings: readonly string[];
+  /** Files of the gateway that no sandbox may change, and those that none may see. */
+  readonly guarded: { readonly keep: readonly string[]; readonly hide: readonly string[] };
 }
 
 export interface AuditFilter {

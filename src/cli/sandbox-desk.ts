@@ -1,12 +1,13 @@
 // Registers a sandbox that has a namespace, with the gateway in this process or with one behind the admin socket: two ways to
 // the same desk, told apart nowhere else.
 import type { AdminClient } from '../admin/admin-client.ts';
-import type { AdminPorts, Grant, PublicRecord } from '../admin/admin-ports.ts';
+import type { AdminPorts, Grant, HealthReport, PublicRecord } from '../admin/admin-ports.ts';
 import type { NamespaceGrant, SandboxDesk } from '../launch/start-sandbox.ts';
 
 /** The gateway that lives in this command. */
-export function deskOfGateway(desk: Pick<AdminPorts, 'register' | 'renew' | 'unregister'>): SandboxDesk {
+export function deskOfGateway(desk: Pick<AdminPorts, 'health' | 'register' | 'renew' | 'unregister'>): SandboxDesk {
   return {
+    guarded: async () => desk.health().guarded,
     async register(registration) {
       const { record, proof } = await desk.register(registration);
       return asNamespaceGrant(record.id, proof);
@@ -20,6 +21,7 @@ export function deskOfGateway(desk: Pick<AdminPorts, 'register' | 'renew' | 'unr
 export function deskOfSocket(admin: AdminClient): SandboxDesk {
   const pathOf = (id: string) => `/internal/containers/${encodeURIComponent(id)}`;
   return {
+    guarded: async () => (await admin.call<HealthReport>('GET', '/internal/health')).guarded,
     async register(registration) {
       const answer = await admin.call<PublicRecord & { grant: Grant }>('POST', '/internal/containers', registration);
       return asNamespaceGrant(answer.id, answer.grant);
@@ -34,6 +36,6 @@ function asNamespaceGrant(id: string, grant: Grant): NamespaceGrant {
   if (caCertificate === undefined || proxyUrl === undefined) {
     throw new Error('the gateway does not open doors in namespaces: it is of an older version. Start it anew.');
   }
-  const { git_hosts: gitHosts = [], credentials = [], keep = [], hide = [] } = grant;
-  return { id, caCertificate, proxyUrl, gitHosts, credentials, keep, hide };
+  const { git_hosts: gitHosts = [], credentials = [] } = grant;
+  return { id, caCertificate, proxyUrl, gitHosts, credentials };
 }

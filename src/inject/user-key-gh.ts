@@ -44,17 +44,13 @@ export function askGh(place: GhPlace): string | null {
 
 /** Guards: `node_modules/.bin` in PATH (npx puts it there) with a `gh` that an agent wrote in an earlier run. */
 function findGh({ env, workingDirectory }: GhPlace): string | null {
+  const agents = realpathSync(workingDirectory);
   for (const folder of (env.PATH ?? '').split(delimiter)) {
     if (!isAbsolute(folder)) continue;
     try {
       const program = realpathSync(join(folder, 'gh'));
-      if (
-        isWithin(realpathSync(workingDirectory), program) ||
-        isWithin(realpathSync(workingDirectory), realpathSync(folder))
-      )
-        continue;
       accessSync(program, constants.X_OK);
-      return program;
+      if (!isWithin(agents, program) && !isWithin(agents, realpathSync(folder))) return program;
     } catch {
       // Not in this folder.
     }

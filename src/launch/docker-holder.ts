@@ -3,6 +3,7 @@
 // the pid namespace the kernel ends every process of the sandbox with it. Runs nothing of the image and sees nothing of ours.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { csv, imageName, withoutPrivileges } from './docker-arguments.ts';
 import { type DockerCommand, explainDocker } from './docker-command.ts';
 import { findHolderProgram } from './docker-holder-program.ts';
@@ -21,12 +22,14 @@ export interface DockerHolder {
   readonly name: string;
   /** As this machine counts. */
   readonly pid: number;
-  /** Resolves when the container is gone. */
-  readonly ended: Promise<void>;
-  readonly hasEnded: () => boolean;
-  /** Ends every process in its namespaces. */
-  end(): void;
+  hasEnded(): boolean;
+  /** Ends every process in its namespaces; resolves when the container is gone. */
+  end(): Promise<void>;
 }
+
+/** A container starts in a third of a second, and ends in a tenth once its pipe is closed. */
+const startMs = 30_000;
+const patienceMs = 3_000;
 
 export async function startHolder(docker: DockerCommand, options: HolderOptions): Promise<DockerHolder> {
   const child = docker.spawn(await holderArguments(docker, options), ['pipe', 'pipe', 'pipe'], true);
@@ -47,8 +50,11 @@ export async function startHolder(docker: DockerCommand, options: HolderOptions)
   const ended = Promise.race([once(child, 'close'), failed]).then(() => {
     over = true;
   });
-  const end = (): void => {
+  const end = async (): Promise<void> => {
     stdin.end();
+    if ((await Promise.race([ended, sleep(patienceMs, 'late', { ref: false })])) !== 'late') return;
+    await docker.run(['rm', '--force', '--', options.name]).catch(() => '');
+    await ended;
   };
   // It hands back what it is told: when this line returns, the pipe that its life hangs on works.
   stdin.write(`${options.name}\n`);
@@ -56,14 +62,15 @@ export async function startHolder(docker: DockerCommand, options: HolderOptions)
     stdout.on('data', () => heard.includes(options.name) && resolve('answered'));
   });
   try {
-    const first = await Promise.race([answered, failed, ended]);
+    const first = await Promise.race([answered, failed, ended, sleep(startMs, 'late', { ref: false })]);
     if (first instanceof Error) throw explainDocker(said, first);
+    if (first === 'late')
+      throw new LaunchError('the container did not start in time', 'see the log of the Docker daemon');
     if (first !== 'answered') throw explainDocker(said);
     const pid = Number(await docker.run(['inspect', '--format', '{{.State.Pid}}', '--', options.name]));
-    return { name: options.name, pid, ended, hasEnded: () => over, end };
+    return { name: options.name, pid, hasEnded: () => over, end };
   } catch (error) {
-    end();
-    await ended;
+    await end();
     throw error;
   }
 }

@@ -43,8 +43,7 @@ export function attachSandbox(docker: DockerCommand, options: AttachOptions): Ru
     const failure = code === 1 ? startFailure(tail(), options) : null;
     if (failure !== null) errors.write(`sallyport: ${failure.words}\n`);
     errors.end();
-    holder.end();
-    await holder.ended;
+    await holder.end();
     // It goes by itself once it has run, but not when it could not be started, or docker was killed from under us.
     if (code !== 0) await docker.run(['rm', '--force', '--', name]).catch(() => '');
     return failure?.code ?? code ?? 137;
@@ -66,7 +65,7 @@ export function attachSandbox(docker: DockerCommand, options: AttachOptions): Ru
     ended,
     signal: (signal) => void pass(signal),
     kill: () => {
-      holder.end();
+      void holder.end();
       docker.run(['kill', '--', holder.name]).catch(() => '');
     },
     streams: piped ? { stdin: child.stdin!, stdout: child.stdout!, stderr: errors } : null,

@@ -40,7 +40,7 @@ export function createDockerLauncher(options: DockerLauncherOptions): Launcher {
         checkContainerProcess(holder.pid, name);
         await routeToLoopback(holder.pid, options.environment);
       } catch (error) {
-        await discard(holder);
+        await holder.end();
         throw error;
       } finally {
         await cleaning;
@@ -48,7 +48,7 @@ export function createDockerLauncher(options: DockerLauncherOptions): Launcher {
       let started = false;
       return {
         pid: holder.pid,
-        discard: () => discard(holder),
+        discard: () => holder.end(),
         async start(plan) {
           if (started) throw new Error('a prepared sandbox starts one command');
           started = true;
@@ -58,7 +58,7 @@ export function createDockerLauncher(options: DockerLauncherOptions): Launcher {
             const created = await create(docker, plan, { holder, image, labels, user, terminal });
             return attachSandbox(docker, { name: created, image, program: plan.command[0]!, holder, stdio, terminal });
           } catch (error) {
-            await discard(holder);
+            await holder.end();
             throw error;
           }
         },
@@ -105,11 +105,6 @@ async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creati
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-async function discard(holder: DockerHolder): Promise<void> {
-  holder.end();
-  await holder.ended;
 }
 
 /** The fifth field, in which the kernel writes blanks and the like as octal numbers. */

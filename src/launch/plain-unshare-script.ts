@@ -58,7 +58,8 @@ function commandWords(plan: SandboxPlan, user: SandboxUser, tools: UnshareTools)
     // does not have it.
     ...[tools.setpriv, '--no-new-privs', '--bounding-set=-all,+setfcap', '--inh-caps=-all', '--'],
     // Stays as the first process and waits: a command in its place would not be ended by signals it has no handler for.
-    ...[tools.sh, '-c', '"$@"; exit $?', 'sallyport-init'],
+    // Signals of the terminal are for the command: sh would end by them afterwards, whatever the command made of them.
+    ...[tools.sh, '-c', 'trap : INT QUIT TERM HUP; "$@"; exit $?', 'sallyport-init'],
     ...[tools.unshare, '--user', `--map-user=${user.uid}`, `--map-group=${user.gid}`, '--'],
     ...(tools.filterLoader ?? []),
     ...[tools.sh, '-c', inside, 'sallyport', ...plan.command],

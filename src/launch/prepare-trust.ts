@@ -43,13 +43,15 @@ export interface Trust {
   readonly bundle: string;
 }
 
-/** The system's part is laid out; `finish` adds the sandbox's CA. */
-export interface BegunTrust {
-  finish(caPem: string): Trust;
+/** The system's part is laid out, and all but the files' content is known; `finish` adds the sandbox's CA. */
+export interface BegunTrust extends Trust {
+  finish(caPem: string): void;
 }
 
-export async function prepareTrust(options: TrustPlace & { readonly caPem: string }): Promise<Trust> {
-  return beginTrust(options).finish(options.caPem);
+export function prepareTrust(options: TrustPlace & { readonly caPem: string }): Trust {
+  const trust = beginTrust(options);
+  trust.finish(options.caPem);
+  return trust;
 }
 
 /** The slower part, which needs no CA: begin it while the network namespace is being made. */
@@ -58,7 +60,18 @@ export function beginTrust(place: TrustPlace): BegunTrust {
   const roots = readSystemRoots(place.systemRoot);
   const rootsPem = toPem(roots);
   const layout = place.flavour === 'host' ? layOutHost(place) : layOutImage(place);
-  return { finish: (caPem) => finish(place, layout, { roots, rootsPem }, caPem) };
+  const { folder, inside } = place;
+  const bundle = `${inside}/${bundleName}`;
+  return {
+    mounts: inside === folder ? layout.mounts : [readOnly(folder, inside), ...layout.mounts],
+    variables: {
+      ...trustVariables({ bundle, certificate: `${inside}/${ourName}` }),
+      // Java prints a line whenever this is set, so only where no store lies in its way.
+      ...(layout.javaServed ? {} : { JAVA_TOOL_OPTIONS: javaOptions(`${inside}/${storeName}`) }),
+    },
+    bundle,
+    finish: (caPem) => finish(folder, layout, { roots, rootsPem }, caPem),
+  };
 }
 
 const bundleName = 'ca-bundle.pem';
@@ -140,7 +153,7 @@ interface System {
   readonly rootsPem: string;
 }
 
-function finish({ folder, inside }: TrustPlace, layout: Layout, system: System, caPem: string): Trust {
+function finish(folder: string, layout: Layout, system: System, caPem: string): void {
   const ours = certificatesIn(caPem);
   if (ours.length !== 1) throw new Error(`the sandbox's CA is one certificate in PEM, not ${ours.length}`);
   const pem = toPem(ours);
@@ -153,16 +166,6 @@ function finish({ folder, inside }: TrustPlace, layout: Layout, system: System, 
   for (const copy of layout.anchors) putInPlace(`${folder}/${ourName}`, `${copy}/${ourName}`);
   for (const path of layout.bundles) putInPlace(`${folder}/${bundleName}`, path);
   for (const path of layout.stores) putInPlace(`${folder}/${storeName}`, path);
-  const bundle = `${inside}/${bundleName}`;
-  return {
-    mounts: inside === folder ? layout.mounts : [readOnly(folder, inside), ...layout.mounts],
-    variables: {
-      ...trustVariables({ bundle, certificate: `${inside}/${ourName}` }),
-      // Java prints a line whenever this is set, so only where no store lies in its way.
-      ...(layout.javaServed ? {} : { JAVA_TOOL_OPTIONS: javaOptions(`${inside}/${storeName}`) }),
-    },
-    bundle,
-  };
 }
 
 function javaOptions(store: string): string {

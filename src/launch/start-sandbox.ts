@@ -1,13 +1,14 @@
 // Starts one sandbox from beginning to end: namespace, door, files, command. The order is the point: the door is open and its
 // helper gone before the command runs, so that its first connection works, and whatever fails leaves nothing behind.
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { agentStubs, type GitIdentity, quietAgents } from './agent-stubs.ts';
 import { placeholderVariables } from './placeholders.ts';
-import { type MountFlavour, planMounts } from './plan-mounts.ts';
-import { beginTrust } from './prepare-trust.ts';
+import { type MountFlavour, type PlannedMounts, planMounts } from './plan-mounts.ts';
+import { type BegunTrust, beginTrust } from './prepare-trust.ts';
 import { makeRunFolder, type RunFolder } from './run-folder.ts';
 import { sandboxGitEnvironment, sandboxGitFiles, wantsUrlRewriting } from './sandbox-gitconfig.ts';
 import {
@@ -41,6 +42,8 @@ export interface SandboxRequest {
   /** `NAME` or `NAME=VALUE`. */
   readonly variables: readonly string[];
   readonly hideEnvFiles: boolean;
+  /** Programs beside the command's own that must be found inside. */
+  readonly programs?: readonly string[];
 }
 
 /** What the gateway hands out with a registration. */
@@ -51,14 +54,12 @@ export interface NamespaceGrant {
   readonly gitHosts: readonly string[];
   /** Credentials that are set and that the sandbox may use. */
   readonly credentials: readonly string[];
-  /** The gateway's configuration: the sandbox may read it and never change it. */
-  readonly keep: readonly string[];
-  /** Files that credentials come from. */
-  readonly hide: readonly string[];
 }
 
 /** The gateway, in this process or behind the admin socket. */
 export interface SandboxDesk {
+  /** Files of the gateway that a sandbox may not change, and those that it may not see. */
+  guarded(): Promise<{ readonly keep: readonly string[]; readonly hide: readonly string[] }>;
   register(registration: object): Promise<NamespaceGrant>;
   renew(id: string): Promise<void>;
   unregister(id: string): Promise<void>;
@@ -85,19 +86,25 @@ const flavours: Readonly<Record<LauncherName, MountFlavour>> = {
 export async function startSandbox(request: SandboxRequest, coming: Promise<SandboxDesk>): Promise<StartedSandbox> {
   const undo: (() => Promise<unknown>)[] = [];
   const identity = readGitIdentity(request);
+  const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
   try {
     const [prepared, desk] = await both(request.launcher.prepare(request.stdio), coming);
     undo.unshift(() => prepared.discard());
-    const grant = await desk.register({ ...request.registration, proof: ['socket'], namespace: { pid: prepared.pid } });
-    undo.unshift(() => desk.unregister(grant.id));
-    const folder = makeRunFolder(request.runFolders, grant.id);
+    const folder = makeRunFolder(request.runFolders, id);
     undo.unshift(() => folder.remove());
-    const { plan, notices } = planSandbox(request, grant, folder, await identity);
+    const guarded = await desk.guarded();
+    const namespace = { pid: prepared.pid };
+    const registering = desk.register({ ...request.registration, id, proof: ['socket'], namespace });
+    undo.unshift(async () => desk.unregister((await registering).id));
+    // Planned while the door is being opened, by another process.
+    const draft = draftSandbox(request, folder, guarded);
+    const grant = await registering;
+    const { plan, notices } = finishPlan(request, draft, grant, await identity);
     const running = await prepared.start(plan);
-    const renewal = setInterval(() => void desk.renew(grant.id).catch(() => {}), renewEveryMs).unref();
+    const renewal = setInterval(() => void desk.renew(id).catch(() => {}), renewEveryMs).unref();
     const ended = running.ended.finally(async () => {
       clearInterval(renewal);
-      await desk.unregister(grant.id).catch(() => {});
+      await desk.unregister(id).catch(() => {});
       await folder.remove();
     });
     return { ...running, ended, grant, notices: [...request.launcher.notice, ...notices] };
@@ -118,31 +125,36 @@ async function both(
   throw desk.status === 'rejected' ? desk.reason : (prepared as PromiseRejectedResult).reason;
 }
 
-function planSandbox(
+interface Draft {
+  readonly folder: RunFolder;
+  /** Where the sandbox sees `folder.files`. */
+  readonly inside: string;
+  readonly homeFolder: string;
+  readonly trust: BegunTrust;
+  readonly planned: PlannedMounts;
+}
+
+/** What needs nothing of the registration. */
+function draftSandbox(
   request: SandboxRequest,
-  grant: NamespaceGrant,
   folder: RunFolder,
-  gitIdentity: GitIdentity,
-): { plan: SandboxPlan; notices: readonly string[] } {
+  guarded: Awaited<ReturnType<SandboxDesk['guarded']>>,
+): Draft {
   const flavour = flavours[request.launcher.name];
   const inside = flavour === 'whole' ? folder.files : insideFolder;
-  const home = request.userHome;
   const user = userInfo();
   const trust = beginTrust({
     folder: join(folder.files, 'trust'),
     flavour: flavour === 'image' ? 'image' : 'host',
     inside: join(inside, 'trust'),
-  }).finish(grant.caCertificate);
-  const git = layGitFiles(request, grant, folder, join(inside, 'git'));
-  const placeholders = placeholderVariables(new Set(grant.credentials));
+    cache: join(request.stateFolder, 'cache', 'links'),
+  });
   const homeFolder = request.persistentHome ?? folder.home;
-  mkdirSync(homeFolder, { recursive: true, mode: 0o700 });
-  layStubs(homeFolder, { workingDirectory: request.workingDirectory, placeholders, gitIdentity });
   const etcFolder = join(folder.files, 'etc');
-  mkdirSync(etcFolder);
+  for (const path of [homeFolder, etcFolder]) mkdirSync(path, { recursive: true, mode: 0o700 });
   const planned = planMounts({
     flavour,
-    home,
+    home: request.userHome,
     user: { uid: user.uid, gid: user.gid, name: user.username },
     workingDirectory: request.workingDirectory,
     homeFolder,
@@ -150,14 +162,27 @@ function planSandbox(
     etcFolder,
     stateFolder: request.stateFolder,
     environment: request.environment,
-    programs: [request.command[0]!],
+    programs: [request.command[0]!, ...(request.programs ?? [])],
     files: [...(flavour === 'whole' ? [] : [{ source: folder.files, target: inside }]), ...trust.mounts],
     asked: request.mounts,
-    keep: grant.keep,
-    hide: grant.hide,
+    ...guarded,
     hideEnvFiles: request.hideEnvFiles,
   });
   refuseUnknownCommand(request.command[0]!, planned.path);
+  return { folder, inside, homeFolder, trust, planned };
+}
+
+function finishPlan(
+  request: SandboxRequest,
+  { folder, inside, homeFolder, trust, planned }: Draft,
+  grant: NamespaceGrant,
+  gitIdentity: GitIdentity,
+): { plan: SandboxPlan; notices: readonly string[] } {
+  trust.finish(grant.caCertificate);
+  const { home, workingDirectory } = planned;
+  const git = layGitFiles(request, grant, folder, join(inside, 'git'));
+  const placeholders = placeholderVariables(new Set(grant.credentials));
+  layStubs(homeFolder, { workingDirectory, placeholders, gitIdentity });
   const environment = planEnvironment({
     from: request.environment,
     extra: request.variables,
@@ -166,13 +191,13 @@ function planSandbox(
     git: { ...git, SALLYPORT_SANDBOX: grant.id, SALLYPORT_PROXY: grant.proxyUrl },
     path: planned.path,
     home,
-    user: user.username,
+    user: userInfo().username,
   });
   return {
     plan: {
       id: grant.id,
       command: request.command,
-      workingDirectory: planned.workingDirectory,
+      workingDirectory,
       environment: environment.variables,
       mounts: planned.mounts,
     },

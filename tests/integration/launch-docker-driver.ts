@@ -1,15 +1,23 @@
 // A process that starts one sandbox by the Docker launcher and lives until it is killed or the command ends: for the tests
 // that kill it at any moment, or give it a terminal.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import type { SandboxPlan } from '../../src/launch/sandbox-plan.ts';
+import { type ClientRun, runClient } from '../support/run-client.ts';
 
 export interface DockerDriver {
   /** `node PROGRAM image stdio plan`. Prints `prepared` and `started`, then ends as the command does. */
   readonly program: string;
+  /** To its end, as an ordinary user with a home of their own. */
+  runAs(
+    uid: number,
+    image: string,
+    plan: SandboxPlan,
+    environment: Readonly<Record<string, string>>,
+  ): Promise<ClientRun>;
   start(image: string, plan: SandboxPlan, environment: Readonly<Record<string, string>>): ChildProcess;
 }
 
@@ -34,6 +42,15 @@ export function makeDockerDriver(folder: string): DockerDriver {
   writeFileSync(program, source);
   return {
     program,
+    runAs(uid, image, plan, environment) {
+      const home = join(folder, `home-of-${uid}`);
+      mkdirSync(home);
+      chownSync(home, uid, uid);
+      const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+      const env = { ...environment, HOME: home, TMPDIR: home };
+      const args = [...user, process.execPath, program, image, 'piped', JSON.stringify(plan)];
+      return runClient('setpriv', args, { env, cwd: '/' });
+    },
     start: (image, plan, env) =>
       spawn(process.execPath, [program, image, 'piped', JSON.stringify(plan)], {
         env,

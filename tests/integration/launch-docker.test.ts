@@ -1,7 +1,7 @@
 // A command in a container image, started by the Docker launcher against a real daemon: what it sees, what it writes, how
 // it ends. The listener in its namespace stands for the door.
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,6 +9,7 @@ import { createDockerLauncher } from '../../src/launch/docker.ts';
 import type { Mount, PreparedSandbox, RunningSandbox, SandboxPlan } from '../../src/launch/sandbox-plan.ts';
 import { startDockerd, type TestDockerd } from '../support/dockerd.ts';
 import { eventually } from '../support/eventually.ts';
+import { makeDockerDriver } from './launch-docker-driver.ts';
 
 let dockerd: TestDockerd;
 let work: string;
@@ -181,6 +182,16 @@ describe('what cannot be started is said in words', () => {
       name: 'LaunchError',
       message: 'the docker command was not found',
     });
+  });
+
+  test('a user who may use the daemon but not enter its networks', async () => {
+    // As for a member of the group docker.
+    chmodSync(join(dockerd.folder, 'docker.sock'), 0o666);
+    const ran = await makeDockerDriver(dockerd.folder).runAs(54321, 'tools:1', plan(['sh']), dockerd.environment);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain('this user may use the Docker daemon but not enter the network of its containers');
+    expect(ran.stderr).toContain('run with sudo, use rootless Docker, or leave --image out to use bubblewrap');
+    expect(await dockerd.containers()).toEqual([]);
   });
 
   test('a program that the image does not have: 127, and one that may not be run: 126', async () => {

@@ -34,7 +34,7 @@ describe.each([
   test('Ctrl-C and Ctrl-\\ reach a command that handles them, and a new size of the window too', async () => {
     const command = python(
       'import os, signal, sys',
-      'def say(number, frame): print(signal.Signals(number).name, tuple(os.get_terminal_size()), flush=True)',
+      'def say(number, frame): os.write(1, f"{signal.Signals(number).name} {tuple(os.get_terminal_size())}\\n".encode())',
       'for each in (signal.SIGINT, signal.SIGQUIT, signal.SIGWINCH): signal.signal(each, say)',
       'print("tty", *[os.isatty(fd) for fd in (0, 1, 2)], os.environ["TERM"], flush=True)',
       'sys.exit(int(input()))',
@@ -74,17 +74,19 @@ describe.each([
   });
 
   test('a shell inside has job control', async () => {
+    const job = ['import os, signal', 'signal.signal(signal.SIGCONT, lambda *_: os.write(1, b"goes on"))'];
+    ground.write('job.py', [...job, 'os.write(1, b"at work")', 'while True: signal.pause()'].join('\n'));
     const run = await atTerminal({ ...order, command: ['bash', '--norc', '-i'], environment: { PS1: 'inside> ' } }, [
       { wait: 'inside> ' },
-      { type: 'sleep 300\n' },
-      { wait: 'sleep 300' },
+      // The words of the program, not of the line that was typed: by then it has the terminal.
+      { type: '/usr/bin/python3 job.py\n' },
+      { wait: 'at work' },
       { type: ctrlZ },
       { wait: 'Stopped' },
-      { type: 'bg; jobs\n' },
-      { wait: 'Running' },
+      { type: 'jobs\n' },
+      { wait: 'Stopped' },
       { type: 'fg\n' },
-      { wait: 'sleep 300' },
-      { wait: 'sleep 300' },
+      { wait: 'goes on' },
       { type: ctrlC },
       { wait: 'inside> ' },
       { type: 'exit 6\n' },

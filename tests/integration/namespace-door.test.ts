@@ -213,4 +213,17 @@ print(len(s.recv(1)))`;
       await other.end();
     }
   });
+
+  test('when the gateway stops, nothing listens in the namespace any more', async () => {
+    const short = await startTestGateway({ allow: [{ host }] });
+    const left = await openNamespaceSandbox(short);
+    try {
+      expect((await left.curl('https://elsewhere.example/')).status).toBe(403);
+      await short.stop();
+      expect((await left.curl('https://elsewhere.example/')).exit).toBe(7);
+      expect((await left.namespace.run(['ss', '-Hltun'])).stdout).toBe('');
+    } finally {
+      await left.end();
+    }
+  });
 });

@@ -46,8 +46,8 @@ beforeAll(async () => {
   ours = await serve(ca.issue(['localhost']));
   foreign = await serve(makeTestCa().issue(['localhost']));
   const inside = '/run/sallyport/trust';
-  host = await prepareTrust({ folder: join(folder, 'host'), caPem, flavour: 'host', inside });
-  image = await prepareTrust({ folder: join(folder, 'image'), caPem, flavour: 'image', inside });
+  host = prepareTrust({ folder: join(folder, 'host'), caPem, flavour: 'host', inside });
+  image = prepareTrust({ folder: join(folder, 'image'), caPem, flavour: 'image', inside });
 });
 afterAll(() => {
   for (const place of [ours, foreign]) {

@@ -22,7 +22,7 @@ beforeAll(async () => {
   writeFileSync(leaf, ca.issue(['localhost']).cert);
   writeFileSync(foreignLeaf, makeTestCa().issue(['localhost']).cert);
   const caPem = readFileSync(ca.path, 'utf8');
-  await prepareTrust({ folder: trusted, caPem, flavour: 'image', inside: '/run/trust' });
+  prepareTrust({ folder: trusted, caPem, flavour: 'image', inside: '/run/trust' });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -18,10 +18,13 @@ describe('a credential of the host', () => {
     expect(JSON.stringify(plan({ ...from, TERM: 'xterm' }))).not.toContain(secret);
   });
 
-  test.each(names)('%s is not copied by name, and the user hears where it belongs', (name) => {
-    expect(() => plan({ [name]: secret }, [name])).toThrow(
-      expect.objectContaining({ hint: expect.stringMatching(/credentials/) }),
-    );
+  test.each(names)('%s is not copied by name, however short, and the user hears where it belongs', (name) => {
+    for (const value of [secret, 'abc']) {
+      expect(() => plan({ [name]: value }, [name])).toThrow(/by its name it is a credential/);
+      expect(() => plan({ [name]: value }, [name])).toThrow(
+        expect.objectContaining({ hint: expect.stringMatching(/credentials/) }),
+      );
+    }
   });
 
   test.each(['HARMLESS', 'WRAPPED'])('is not given under another name (%s)', (name) => {

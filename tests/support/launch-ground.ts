@@ -168,16 +168,26 @@ export function processesIn(networkNamespace: string): readonly number[] {
     .map(Number);
 }
 
+/** Ids of the processes that have this word in their command line, the holders and guards of a sandbox among them. */
+export function processesNaming(word: string): readonly number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(word);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
 function networkNamespaceOf(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/ns/net`);
   } catch {
     return null;
   }
-}
-
-export function mountsOfHost(): string {
-  return readFileSync('/proc/self/mountinfo', 'utf8');
 }
 
 async function* readLines(stream: Readable): AsyncGenerator<string, undefined> {

@@ -1,6 +1,6 @@
 // A user with an agent, a key and a project: `sallyport run` as that user types it, the real agent in a real sandbox, and
 // a pretend provider at the far end. Nothing of it leaves the machine.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -23,7 +23,7 @@ export interface AgentRun {
   readonly stderr: string;
   /** The environment of the sandbox. */
   readonly environment: string;
-  /** Every file of the sandbox's home after the run, by its path. */
+  /** Every file of the sandbox's home and of its project after the run, by its path. */
   readonly files: ReadonlyMap<string, string>;
   /** What the gateway wrote down of it. */
   readonly journal: readonly Record<string, unknown>[];
@@ -48,6 +48,8 @@ export function makeAgentGround(
   provider: Pick<PretendProvider, 'host' | 'address'>,
   user: AgentUser,
 ): AgentGround {
+  if (!existsSync(join(agents, 'installed')))
+    throw new Error('the agents are not installed: run scripts/install-agents');
   built ??= buildCommand({});
   const main = join(built.home, 'package', 'dist', 'main.js');
   const ground = mkdtempSync(join(tmpdir(), 'sallyport-agent-'));
@@ -82,7 +84,9 @@ export function makeAgentGround(
         stdout: printed!,
         stderr,
         environment,
-        files: new Map(filesBelow(join(state, 'home')).map((path) => [path, readFileSync(path, 'latin1')])),
+        files: new Map(
+          [join(state, 'home'), project].flatMap(filesBelow).map((path) => [path, readFileSync(path, 'latin1')]),
+        ),
         journal: filesBelow(join(state, 'journal'))
           .filter((path) => path.endsWith('.jsonl'))
           .flatMap((path) => readFileSync(path, 'utf8').split('\n'))

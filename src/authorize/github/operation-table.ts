@@ -1,8 +1,8 @@
 // Reads the tables under config/github: what every operation of GitHub's REST API and every GraphQL mutation does.
 // A line it does not understand, an operation named twice or without an effect stops the start: never half a table.
 import { readFileSync } from 'node:fs';
-import { inPackage } from '../../kit/package-root.ts';
 import { type GithubEffect, githubEffects } from '../../flow/github-effects.ts';
+import { inPackage } from '../../kit/package-root.ts';
 
 export interface RestLine {
   readonly method: string;

@@ -108,7 +108,8 @@ export function answered(shows: string, probes: Control['probes']): Control {
 /** Whatever an attack was about: a planted secret that shows up inside is a hole. */
 export function findBait(facts: Facts): Finding | null {
   for (const { text, error } of [...facts.observed, ...facts.control]) {
-    const said = `${text}\n${error ?? ''}`;
+    // As it came, and without the lengths between the chunks of a body.
+    const said = `${text}\n${text.replace(/\r\n[0-9a-f]+\r\n/gi, '')}\n${error ?? ''}`;
     for (const { secret, about } of facts.ground.baits) {
       if (said.includes(secret)) return hole(`${about} was read inside`);
       // An upstream or a tool may have wrapped it.

@@ -36,7 +36,9 @@ const files = {
   docker: ['.docker/config.json', '{"auths":{"registry.example":{"auth":"$"}}}\n'],
   kube: ['.kube/config', 'users:\n- name: me\n  user:\n    token: $\n'],
   history: ['.bash_history', 'export TOKEN=$\n'],
-  project: ['other-project/secret.txt', '$\n'],
+  'other-project': ['other-project/secret.txt', '$\n'],
+  'project-npmrc': ['project/.npmrc', '//registry.example/:_authToken=$\n'],
+  'project-netrc': ['project/deploy/.netrc', 'machine deploy.example login me password $\n'],
 } as const;
 
 /** Variables of the user's own shell; the last has a name that no list of credentials knows. */

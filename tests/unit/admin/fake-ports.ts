@@ -78,6 +78,7 @@ export function fakePorts(): FakePorts {
       sandboxes: records.size,
       controls: [{ name: 'journal', live: ports.ready, detail: '' }],
       warnings: [],
+      guarded: { keep: [], hide: [] },
     }),
     metrics: async () => 'sallyport_requests_total 1\n',
     audit: async function* (filter) {

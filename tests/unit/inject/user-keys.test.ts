@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { reveal } from '../../../src/flow/secret.ts';
 import { TakenEnvironment } from '../../../src/inject/environment-source.ts';
@@ -146,7 +146,12 @@ describe('gh with a keyring', () => {
     mkdirSync(half);
     symlinkSync(join(planted, 'gh'), join(half, 'gh'));
     const good = plantGh(join(home, 'bin'), 'echo good');
-    expect(told(find('github', { PATH: `${planted}:${linked}:${half}:node_modules/.bin::` }))).toEqual(nothing);
+    const chosen = join(workingDirectory, 'chosen');
+    mkdirSync(chosen);
+    symlinkSync(join(good, 'gh'), join(chosen, 'gh'));
+    const near = relative(process.cwd(), good);
+    for (const PATH of [planted, linked, half, chosen, near, ''])
+      expect(told(find('github', { PATH })), PATH).toEqual(nothing);
     expect(told(find('github', { PATH: `${planted}:${good}` }))[0]).toBe('good');
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostFiles } from '../../../src/launch/host-files.ts';
+import { type HostFiles, hostFiles } from '../../../src/launch/host-files.ts';
 import { judgeMount } from '../../../src/launch/judge-mount.ts';
 import { surveyDangers } from '../../../src/launch/survey-dangers.ts';
 import { type MountGround, makeMountGround } from '../../support/mount-ground.ts';
@@ -67,6 +67,22 @@ describe('what may be mounted', () => {
 
   test('a variable that names a folder for everything does not close it', () => {
     expect(reasonFor(ground.project, { XDG_RUNTIME_DIR: '/tmp', CODEX_HOME: ground.home })).toBe('let in');
+  });
+
+  test('a second name for something dangerous, mounted on the host, is known by what it is', () => {
+    const keys = ground.folder('home/dev/.ssh');
+    const alias = ground.folder('alias/deep');
+    const identity = hostFiles.look(keys)!.identity;
+    // As a bind mount makes it: another path, the same device and inode.
+    const files: HostFiles = {
+      ...hostFiles,
+      look: (path) =>
+        path === `${ground.top}/alias` ? { kind: 'folder', mode: 0o755, identity } : hostFiles.look(path),
+    };
+    const facts = { home: ground.home, uid: 0, stateFolder: ground.state, environment: {}, hide: [] };
+    const survey = surveyDangers(facts, hostFiles);
+    expect(judgeMount(alias, survey, hostFiles).refused).toBeNull();
+    expect(judgeMount(alias, survey, files).refused?.reason).toMatch(/ssh keys/);
   });
 
   test('a program in the folder of an agent is let in, its login beside it is not', () => {

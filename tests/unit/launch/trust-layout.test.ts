@@ -59,7 +59,7 @@ function makeSystem(files: Files): string {
 
 async function prepareAt(root: string, flavour: 'host' | 'image'): Promise<Prepared> {
   const folder = join(root, 'ours');
-  const trust = await prepareTrust({ folder, caPem, flavour, inside: '/run/trust', systemRoot: root });
+  const trust = prepareTrust({ folder, caPem, flavour, inside: '/run/trust', systemRoot: root });
   const targets = trust.mounts.map(({ target }) => target);
   return { ...trust, targets, source: (target) => trust.mounts.find((mount) => mount.target === target)?.source };
 }
@@ -197,7 +197,7 @@ describe('what is written', () => {
     const cache = join(systemRoot, 'cache');
     const certsOf = async (name: string): Promise<string> => {
       const folder = join(systemRoot, name);
-      await prepareTrust({ folder, caPem, flavour: 'host', inside: '/run/trust', systemRoot, cache });
+      prepareTrust({ folder, caPem, flavour: 'host', inside: '/run/trust', systemRoot, cache });
       return join(folder, 'certs-0');
     };
     const [first, second] = [await certsOf('first'), await certsOf('second')];
@@ -215,7 +215,7 @@ describe('what is written', () => {
   test('where the sandbox sees our folder as it is, it is not bound again', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sallyport-same-'));
     made.push(folder);
-    const trust = await prepareTrust({ folder, caPem, flavour: 'host', inside: folder });
+    const trust = prepareTrust({ folder, caPem, flavour: 'host', inside: folder });
     expect(trust.mounts.map(({ target }) => target)).not.toContain(folder);
     expect(certificates(trust.bundle)).toContainEqual(certificatesIn(caPem)[0]);
   });

@@ -92,7 +92,8 @@ export const fileAttacks: readonly Attack[] = [
   baitAttack('file-keyring', 'keyring, GnuPG keys and password store', 'keyring', 'gnupg', 'pass-store'),
   baitAttack('file-browser', 'passwords of Firefox and Chrome', 'firefox', 'chrome'),
   baitAttack('file-history', 'the history of the shell', 'history'),
-  baitAttack('file-other-project', "another project, a neighbour's working directory", 'project'),
+  baitAttack('file-other-project', "another project, a neighbour's working directory", 'other-project'),
+  baitAttack('file-in-project', 'logins that lie in the working directory itself', 'project-npmrc', 'project-netrc'),
   readAttack('file-gateway-state', "the gateway's registry, CA key and journal", ({ gatewayHome }) => [
     join(gatewayHome, 'registry.json'),
     ...filesIn(join(gatewayHome, 'ca')),
@@ -156,6 +157,19 @@ export const fileAttacks: readonly Attack[] = [
       if (error !== null) return hiddenInside(facts, ['/etc/shadow']);
       return text === '' ? held('an empty file is in its place') : isHostFile(text);
     },
+  },
+  {
+    name: 'plant-git-hook',
+    area: 'files',
+    tried: "a git hook in the working directory, for the user's own git to run later",
+    control: succeeds('another file below .git is written the same way', ({ workingDirectory }) => [
+      { do: 'write', path: join(workingDirectory, '.git/description'), text: 'x' },
+    ]),
+    attempt: ({ workingDirectory }) => [
+      { do: 'write', path: join(workingDirectory, '.git/hooks/pre-commit'), text: '#!/bin/sh\n' },
+      { do: 'remove', path: join(workingDirectory, '.git/hooks/README') },
+    ],
+    judge: (facts) => stoppedByKernel(facts, ['EROFS', 'EACCES', 'EPERM'], 'hooks are read-only inside'),
   },
   deviceAttack('device-memory', 'memory and log devices of the host', devices),
   deviceAttack('device-disk', 'the disks of the host', blockDevices),

