@@ -1,6 +1,7 @@
 // The repository in the working directory: git must work in it, and the sandbox must not leave anything in it that runs on
 // the host afterwards. Hooks are read-only; what else git runs is compared after the command (host-traps.ts).
 import { dirname, resolve } from 'node:path';
+import { gitModules } from './git-modules.ts';
 import type { HostFiles } from './host-files.ts';
 import { judgeMount } from './judge-mount.ts';
 import { joined, liesIn } from './path-relations.ts';
@@ -23,7 +24,7 @@ export function gitMounts(workingDirectory: string, survey: Survey, files: HostF
   const pointer = joined(workingDirectory, '.git');
   switch (files.look(pointer)?.kind) {
     case 'folder':
-      return protect(pointer, files);
+      return protectRepository(pointer, files);
     case 'file':
       return followPointer(pointer, survey, files);
     case 'link':
@@ -34,15 +35,18 @@ export function gitMounts(workingDirectory: string, survey: Survey, files: HostF
 }
 
 /** The sandbox can write all of it but the hooks, and cannot put another folder in its place. */
-function protect(folder: string, files: HostFiles): GitMounts {
-  const hooks = joined(folder, 'hooks');
-  // A mount by itself: otherwise it could be renamed, and a copy with other hooks put where it was.
-  const mounts: GitMount[] = [{ kind: 'read-write', path: folder }];
+export function protectRepository(folder: string, files: HostFiles): GitMounts {
+  const mounts: GitMount[] = [];
   const notices: string[] = [];
-  const kind = files.look(hooks)?.kind;
-  if (kind === 'folder') mounts.push({ kind: 'read-only', path: hooks });
-  else if (kind === undefined) mounts.push({ kind: 'masked-folder', path: hooks });
-  else notices.push(`${hooks} is a ${kind}: what the sandbox puts there runs on this host. Make it a folder.`);
+  for (const repository of [folder, ...gitModules(folder, files)]) {
+    const hooks = joined(repository, 'hooks');
+    // A mount by itself: otherwise it could be renamed, and a copy with other hooks put where it was.
+    mounts.push({ kind: 'read-write', path: repository });
+    const kind = files.look(hooks)?.kind;
+    if (kind === 'folder') mounts.push({ kind: 'read-only', path: hooks });
+    else if (kind === undefined) mounts.push({ kind: 'masked-folder', path: hooks });
+    else notices.push(`${hooks} is a ${kind}: what the sandbox puts there runs on this host. Make it a folder.`);
+  }
 
   const config = files.readText(joined(folder, 'config'), maxBytes) ?? '';
   if (/:\/\/[^/\s@:]*:[^/\s@]+@|extraheader\s*=.*(?:basic|bearer|token)/i.test(config))
@@ -64,7 +68,7 @@ function followPointer(pointer: string, survey: Survey, files: HostFiles): GitMo
   const named = /^gitdir: (.+?)\s*$/.exec(files.readText(pointer, 4096) ?? '')?.[1];
   const folder = named === undefined ? null : files.realPath(resolve(workingDirectory, named));
   if (folder === null) return only(`${pointer} leads nowhere: git does not work in this sandbox`);
-  if (liesIn(folder, workingDirectory)) return protect(folder, files);
+  if (liesIn(folder, workingDirectory)) return protectRepository(folder, files);
   const common = commonFolder(folder, files);
   const belongs = common === folder ? isSubmodule(folder, workingDirectory, files) : isWorktree(folder, pointer, files);
   if (!belongs || !looksLikeRepository(common, files))
@@ -73,7 +77,7 @@ function followPointer(pointer: string, survey: Survey, files: HostFiles): GitMo
     );
   const judged = judgeMount(common, survey, files);
   if (judged.refused !== null) return only(`git does not work in this sandbox: ${judged.refused.reason}`);
-  const inside = protect(judged.source, files);
+  const inside = protectRepository(judged.source, files);
   return {
     mounts: inside.mounts,
     notices: [...inside.notices, `the repository of this worktree is let in: ${common}`],

@@ -2,7 +2,8 @@
 // settings that name programs, hooks, tasks of editors, settings of agents. Compared before and after; changes nothing.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { gitModules } from './git-modules.ts';
 import { type HostFiles, hostFiles } from './host-files.ts';
 
 export interface HostTraps {
@@ -41,9 +42,11 @@ const watched: readonly string[] = [
 const watchedFolders = ['.git/hooks', '.husky', '.claude/hooks', '.idea/runConfigurations'];
 
 export async function snapshotHostTraps(workingDirectory: string, host: HostFiles = hostFiles): Promise<HostTraps> {
+  const modules = gitModules(join(workingDirectory, '.git'), host);
+  const hooks = modules.map((folder) => join(relative(workingDirectory, folder), 'hooks'));
   const names = [
     ...watched,
-    ...watchedFolders.flatMap((folder) =>
+    ...[...watchedFolders, ...hooks].flatMap((folder) =>
       host.list(join(workingDirectory, folder)).map((entry) => join(folder, entry.name)),
     ),
   ];
@@ -94,7 +97,7 @@ async function gitSettings(workingDirectory: string, host: HostFiles): Promise<s
 /** The repository's own folder and, of a worktree, the one it shares with others. */
 function gitFolders(workingDirectory: string, host: HostFiles): string[] {
   const pointer = join(workingDirectory, '.git');
-  if (host.look(pointer)?.kind !== 'file') return [pointer];
+  if (host.look(pointer)?.kind !== 'file') return [pointer, ...gitModules(pointer, host)];
   const named = /^gitdir: (.+?)\s*$/.exec(host.readText(pointer, 4096) ?? '')?.[1];
   if (named === undefined) return [];
   const folder = resolve(workingDirectory, named);

@@ -20,23 +20,26 @@ export class MountDraft {
     this.add(mount);
   }
 
-  /** Where the sandbox sees `path` of the host in what was let in so far. */
-  seenAt(path: string, kinds: readonly Bind['kind'][]): { readonly bind: Bind; readonly target: string }[] {
-    return this.#binds()
-      .filter((bind) => kinds.includes(bind.kind) && liesIn(path, bind.source))
-      .map((bind) => ({ bind, target: moved(path, bind.source, bind.target) }));
-  }
-
-  /** Read-only from now on, and nothing else can be put in its place by renaming a folder on the way to it. */
-  pin(path: string): void {
-    for (const { bind, target } of this.seenAt(path, ['read-write'])) {
-      if (bind.source === path) continue;
+  /**
+   * Fixes what a path of the host is, wherever the sandbox can write around it: nothing else can be put in its place by
+   * renaming a folder on the way to it. What is not let in yet is let in at its own path.
+   */
+  pin(path: string, kind: 'read-only' | 'read-write' | 'masked-folder' = 'read-only'): void {
+    const around = this.#binds().filter((bind) => liesIn(path, bind.source));
+    if (around.length === 0) this.#put(kind, path, path);
+    for (const bind of around) {
+      if (bind.kind === 'read-only' || bind.source === path) continue;
       for (const folder of foldersBetween(bind.source, path)) {
         const at = moved(folder, bind.source, bind.target);
-        if (!this.#byTarget.has(at)) this.add({ kind: 'read-write', source: folder, target: at });
+        if (!this.#byTarget.has(at)) this.#put('read-write', folder, at);
       }
-      this.add({ kind: 'read-only', source: path, target });
+      this.#put(kind, path, moved(path, bind.source, bind.target));
     }
+  }
+
+  /** The sandbox sees this path of the host, under whatever name. */
+  shows(path: string): boolean {
+    return this.#binds().some((bind) => liesIn(path, bind.source));
   }
 
   ordered(): Mount[] {
@@ -61,6 +64,10 @@ export class MountDraft {
           );
       }
     }
+  }
+
+  #put(kind: 'read-only' | 'read-write' | 'masked-folder', source: string, target: string): void {
+    this.add(kind === 'masked-folder' ? { kind, target } : { kind, source, target });
   }
 
   #binds(): Bind[] {

@@ -11,6 +11,8 @@ export interface SecretFile {
 
 export interface SecretSearch {
   readonly found: readonly SecretFile[];
+  /** Folders that are a repository of git by themselves, without the first. */
+  readonly repositories: readonly string[];
   /** False: the bound was reached before everything was seen. */
   readonly complete: boolean;
 }
@@ -48,20 +50,22 @@ export function findSecretFiles(
   const now = options.now ?? (() => performance.now());
   const deadline = now() + maxMs;
   const found: SecretFile[] = [];
+  const repositories: string[] = [];
   // Breadth first: what lies near the top is seen whatever the bound.
   const folders = [root];
   let seen = 0;
   for (const folder of folders) {
-    if (seen > maxEntries || now() > deadline) return { found, complete: false };
+    if (seen > maxEntries || now() > deadline) return { found, repositories, complete: false };
     for (const { name, kind } of files.list(folder)) {
       seen++;
       const path = joined(folder, name);
       const rule = ruleFor(name, kind, folder, options.hideEnvFiles, () => files.readText(path, maxReadBytes) ?? '');
       if (rule !== null) found.push({ path, kind, rule });
       else if (kind === 'folder' && !skipped.has(name)) folders.push(path);
+      else if (kind === 'folder' && name === '.git' && folder !== root) repositories.push(folder);
     }
   }
-  return { found, complete: true };
+  return { found, repositories, complete: true };
 }
 
 function ruleFor(name: string, kind: FileKind, folder: string, env: boolean, text: () => string): string | null {

@@ -33,10 +33,12 @@ describe.each([
 
   test('Ctrl-C and Ctrl-\\ reach a command that handles them, and a new size of the window too', async () => {
     const command = python(
-      'import os, signal, sys',
+      'import os, select, signal, sys',
       'def say(number, frame): os.write(1, f"{signal.Signals(number).name} {tuple(os.get_terminal_size())}\\n".encode())',
       'for each in (signal.SIGINT, signal.SIGQUIT, signal.SIGWINCH): signal.signal(each, say)',
       'print("tty", *[os.isatty(fd) for fd in (0, 1, 2)], os.environ["TERM"], flush=True)',
+      // Looks up often: Python runs a handler only between two steps of its own.
+      'while not select.select([0], [], [], 0.02)[0]: pass',
       'sys.exit(int(input()))',
     );
     const run = await atTerminal({ ...order, command, environment: { TERM: 'xterm-256color' } }, [

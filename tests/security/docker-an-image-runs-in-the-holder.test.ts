@@ -29,7 +29,7 @@ afterAll(async () => {
 test('the holder maps nothing of the image', async () => {
   // The same image, started without care.
   const careless = await dockerd.docker('run', '--rm', '--network', 'none', 'planted:1', 'cat', '/proc/self/maps');
-  expect(careless.stdout).toMatch(/\/planted\.so[^]*\/planted-too\.so|\/planted-too\.so[^]*\/planted\.so/);
+  for (const library of ['/planted.so', '/planted-too.so']) expect(careless.stdout).toContain(library);
 
   const prepared = await createDockerLauncher({ image: 'planted:1', environment: dockerd.environment }).prepare(
     'piped',

@@ -27,9 +27,10 @@ try {
   const namespace = readlinkSync(`/proc/${prepared.pid}/ns/net`);
   tell({ prepared: prepared.pid, namespace, preparedMs, notice: launcher.notice });
   if (order.stopAt === 'prepared') await new Promise(() => setInterval(() => {}, 1_000));
+  // Before it starts: a key pressed in its first moment is the command's, and must not end us.
+  for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
   const running = await prepared.start(order.plan);
   tell({ started: true, startedMs: performance.now() - began - preparedMs });
-  for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
   process.on('SIGTERM', () => running.signal('SIGTERM'));
   if (running.streams !== null) {
     process.stdin.pipe(running.streams.stdin);

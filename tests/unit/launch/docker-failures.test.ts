@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { createDockerCommand, explainDocker } from '../../../src/launch/docker-command.ts';
+import { checkContainerProcess } from '../../../src/launch/docker-namespace.ts';
+import { startFailure } from '../../../src/launch/docker-sandbox.ts';
+
+describe('what docker says becomes words for the user', () => {
+  test.each([
+    ['Error: No such image: a:1', 'No such image: a:1', /docker pull/],
+    [
+      "WARNING: x\ndocker: Error response from daemon: bad mount.\nSee 'docker run --help'.",
+      'docker: bad mount.',
+      /docker info/,
+    ],
+    [
+      'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?',
+      'Cannot connect',
+      /start the Docker/,
+    ],
+    ['permission denied while trying to connect to the Docker daemon socket', 'permission denied', /sudo/],
+    ['docker: Error response from daemon: exec: "docker-init": not found', 'docker-init', /tini/],
+    ['', 'said nothing', /docker info/],
+  ])('%j', (stderr, message, hint) => {
+    const error = explainDocker(stderr);
+    expect(error.message).toContain(message);
+    expect(error.hint).toMatch(hint);
+  });
+
+  test('a docker command that hangs is not waited for without end', () => {
+    expect(explainDocker('', Object.assign(new Error('x'), { killed: true })).message).toContain('did not answer');
+  });
+
+  test('no proxy of our own environment is there for docker to copy', async () => {
+    const environment = {
+      PATH: process.env.PATH,
+      HTTPS_PROXY: 'http://user:pass@proxy.example',
+      https_proxy: 'x',
+      KEPT: 'y',
+    };
+    const said = await createDockerCommand({ docker: 'env', environment }).run([]);
+    expect(said).toContain('KEPT=y');
+    expect(said).not.toMatch(/proxy/i);
+  });
+});
+
+describe('a command that could not be started is told apart from one that failed', () => {
+  const of = (tail: string) => startFailure(tail, { image: 'a:1', program: 'x' })?.code ?? null;
+  const said =
+    'Error response from daemon: failed to create shim task: OCI runtime create failed: runc create failed: ';
+
+  test.each([
+    [`${said}exec: "x": executable file not found in $PATH: unknown\n`, 127],
+    [`${said}exec: "/x": stat /x: no such file or directory: unknown\nError: failed to start containers: y\n`, 127],
+    [`${said}exec: "/x": permission denied: unknown\n`, 126],
+    [`${said}error mounting "/a" to rootfs at "/b": not a directory: unknown\n`, 125],
+    [`${said}exec: "/x": permission denied: unknown\nmore of the command\n`, null],
+    ['a program failed\n', null],
+    ['', null],
+  ])('%j', (tail, code) => {
+    expect(of(tail)).toBe(code);
+  });
+});
+
+describe('only a container of this machine can have a door', () => {
+  test('a number that belongs to another process here is not taken for the container', () => {
+    for (const pid of [process.pid, 0, 1, -1, 4_194_305, Number.NaN])
+      expect(() => checkContainerProcess(pid, 'sallyport-0123456789abcdef'), String(pid)).toThrow(
+        'the Docker daemon does not run on this machine',
+      );
+  });
+});
