@@ -5,7 +5,7 @@ import { LeafMinter } from './accept/leaf.ts';
 import { makeSandboxCa } from './accept/sandbox-ca.ts';
 import type { SandboxRecord } from './identify/sandbox-record.ts';
 import { processBirth } from './kit/process-birth.ts';
-import { openNamespaceDoor } from './launch/open-namespace-door.ts';
+import { closeNamespaceHandles, openNamespaceDoor } from './launch/open-namespace-door.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 
 /** How soon a sandbox that was killed with its launcher is noticed. Its door leads nowhere by then: nobody is behind it. */
@@ -14,6 +14,7 @@ const lookEveryMs = 1_000;
 export interface NamespaceParts {
   readonly doors: Doors;
   readonly policy: () => CompiledPolicy;
+  readonly isRegistered: (record: SandboxRecord) => boolean;
   readonly unregister: (id: string) => Promise<unknown>;
   readonly onFailure: (error: unknown) => void;
 }
@@ -33,11 +34,16 @@ export class NamespaceSandboxes {
   async open(record: SandboxRecord, pid: number): Promise<string> {
     const born = processBirth(pid);
     const ports = new Set([443, 80, ...this.#parts.policy().allow.flatMap((rule) => rule.ports)]);
-    const handles = await openNamespaceDoor({ pid, ports: [...ports] });
     const ca = makeSandboxCa(record.id, Date.now());
     const leaves = new LeafMinter(ca);
+    const handles = await openNamespaceDoor({ pid, ports: [...ports] });
+    // Unregistered meanwhile: nobody would ever close this door.
+    if (born === null || !this.#parts.isRegistered(record)) {
+      closeNamespaceHandles(handles);
+      throw new Error('the sandbox was gone before its door was open');
+    }
     this.#parts.doors.openNamespace(record.id, handles, (host) => leaves.contextFor(host));
-    if (born !== null) this.#holders.set(record.id, { pid, born });
+    this.#holders.set(record.id, { pid, born });
     return ca.certificatePem;
   }
 

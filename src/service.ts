@@ -133,6 +133,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const namespaces = new NamespaceSandboxes({
     doors,
     policy,
+    isRegistered: (record) => registry.lookUpId(record.id) === record,
     unregister: (id) => registry.remove(id),
     onFailure: (error) => log.error('a sandbox that is gone could not be unregistered', { error }),
   });

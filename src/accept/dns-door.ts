@@ -1,6 +1,6 @@
 // DNS in the sandbox's network namespace, on UDP and TCP, whatever resolver it believes it is asking. Every answer is
 // made here: no question leaves the host, and nothing that is asked is kept. The listening sockets are handed in.
-import type { Socket as UdpSocket } from 'node:dgram';
+import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
 import { answerQuery, type Lookup, refuseQuery } from './dns-answer.ts';
 import { DnsRate } from './dns-rate.ts';
@@ -14,7 +14,7 @@ export interface DnsPorts {
 }
 
 export interface DnsSockets {
-  readonly udp: UdpSocket;
+  readonly udp: readonly UdpSocket[];
   readonly tcp: Server;
 }
 
@@ -29,13 +29,13 @@ export function attachDns({ udp, tcp }: DnsSockets, ports: DnsPorts): { close():
   const answer = (message: Buffer): Buffer | null =>
     rate.take() ? answerQuery(message, ports.lookup) : refuseQuery(message);
 
-  const onMessage = (message: Buffer, from: { readonly port: number; readonly address: string }): void => {
+  function onMessage(this: UdpSocket, message: Buffer, from: RemoteInfo): void {
     const reply = answer(message);
     // Nothing can be sent to port 0, and dgram throws at it.
-    if (reply === null || from.port === 0 || udp.getSendQueueSize() > maxWaitingBytes) return;
+    if (reply === null || from.port === 0 || this.getSendQueueSize() > maxWaitingBytes) return;
     // A client that is gone is no fault of ours.
-    udp.send(reply, from.port, from.address, () => {});
-  };
+    this.send(reply, from.port, from.address, () => {});
+  }
   const onConnection = (socket: Socket): void => {
     if (streams.size >= maxStreams) {
       socket.on('error', () => {});
@@ -48,7 +48,7 @@ export function attachDns({ udp, tcp }: DnsSockets, ports: DnsPorts): { close():
   // An unheard error event would end the gateway; a socket that broke gives no answers, which is all it could do.
   const onError = (): void => {};
 
-  udp.on('message', onMessage).on('error', onError);
+  for (const socket of udp) socket.on('message', onMessage).on('error', onError);
   tcp.on('connection', onConnection).on('error', onError);
 
   let isClosed = false;
@@ -56,10 +56,9 @@ export function attachDns({ udp, tcp }: DnsSockets, ports: DnsPorts): { close():
     close() {
       if (isClosed) return;
       isClosed = true;
-      udp.off('message', onMessage);
       tcp.off('connection', onConnection);
       for (const stream of streams) stream.destroy();
-      udp.close();
+      for (const socket of udp) socket.off('message', onMessage).close();
       tcp.close();
     },
   };

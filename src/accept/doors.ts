@@ -48,6 +48,7 @@ export class Doors {
         { cause },
       );
     }
+    surviveErrors(server);
     this.#tcp.push(server);
     const bound = server.address();
     if (bound === null || typeof bound === 'string') return `${host}:${port}`;
@@ -57,6 +58,7 @@ export class Doors {
   async openPrivate(sandboxId: string, path: string): Promise<void> {
     const server = this.#door('private socket', sandboxId);
     await listenOnUnixSocket(server, path, { occupant: 'a door of this sandbox', mode: privateSocketMode });
+    surviveErrors(server);
     this.#private.set(sandboxId, { server, path });
   }
 
@@ -123,6 +125,11 @@ export class Doors {
     if (held <= 1) this.#perCaller.delete(caller);
     else this.#perCaller.set(caller, held - 1);
   }
+}
+
+/** An unheard error event would end the gateway: accepting may fail for want of file descriptors. */
+function surviveErrors(server: Server): void {
+  server.on('error', () => {});
 }
 
 function callerKey(connection: OpenConnection): string {

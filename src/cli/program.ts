@@ -7,6 +7,7 @@ import { addCaCommand } from './ca.ts';
 import { addCheckCommand } from './check.ts';
 import type { CliContext } from './cli-context.ts';
 import { addConfigCommand } from './config.ts';
+import { addDemoCommand } from './demo.ts';
 import { exitCodeHelp, judgeError } from './exit-code.ts';
 import { addListCommand } from './list.ts';
 import { addLogsCommand } from './logs.ts';
@@ -19,6 +20,7 @@ import { addUpCommand } from './up.ts';
 
 const commands = [
   addRunCommand,
+  addDemoCommand,
   addUpCommand,
   addRegisterCommand,
   addUnregisterCommand,

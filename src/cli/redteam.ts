@@ -1,14 +1,14 @@
 // `sallyport redteam`: attacks the door from inside a real sandbox and says what held. Starts a gateway, a policy, a pretend
 // internet and sandboxes of its own; touches neither the user's gateway nor the user's secrets.
 import { type Command, Option } from 'commander';
-import type { AdminPorts } from '../admin/admin-ports.ts';
 import type { LauncherName } from '../launch/sandbox-plan.ts';
-import type { JournalRecord, Verdict } from '../prove/redteam/attack.ts';
+import type { Attack, Verdict } from '../prove/redteam/attack.ts';
 import type { AttackResult } from '../prove/redteam/run-attacks.ts';
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 import { printable } from './printable.ts';
 import { ProgressLine } from './progress-line.ts';
+import { interruption, startQuietGateway } from './quiet-gateway.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
 interface RedteamOptions {
@@ -80,7 +80,7 @@ Examples:
 async function runAttacks(
   context: CliContext,
   options: RedteamOptions,
-  attacks: readonly import('../prove/redteam/attack.ts').Attack[],
+  attacks: readonly Attack[],
   asJson: boolean,
 ): Promise<void> {
   const { findLauncher } = await import('../launch/find-launcher.ts');
@@ -90,28 +90,16 @@ async function runAttacks(
   const startedMs = performance.now();
   const progress = new ProgressLine(context);
   progress.show('laying out the ground');
-  let desk: AdminPorts | null = null;
-  let journalFolder = '';
   const launcher = await findLauncher({ wanted: options.launcher, image: options.image, environment });
-  const prepared = await prepareGround({
-    launcher,
-    environment,
-    async startGateway(home, config) {
-      const gateway = await startQuietGateway(home, config);
-      ({ desk } = gateway);
-      journalFolder = gateway.journalFolder;
-      return { desk: gateway.sandboxDesk, stop: gateway.stop };
-    },
-  }).finally(() => progress.clear());
-  const interrupted = onInterrupt();
+  const prepared = await prepareGround({ launcher, environment, startGateway: startQuietGateway }).finally(() =>
+    progress.clear(),
+  );
+  const interrupted = interruption();
   const results: AttackResult[] = [];
   try {
-    const run = new AttackRun(prepared, {
-      journalAfter: (seq) => readJournalAfter(desk!, seq),
-      verifyJournal: () => verify(journalFolder),
-    });
+    const run = new AttackRun(prepared);
     for (const [i, attack] of attacks.entries()) {
-      if (interrupted.isAsked()) break;
+      if (interrupted.signal.aborted) break;
       progress.show(`${i + 1}/${attacks.length} ${attack.name}`);
       const result = await run.make(attack);
       results.push(result);
@@ -161,53 +149,4 @@ export function describeResult({ colors }: Pick<CliContext, 'colors'>, result: A
   const paint = { held: colors.green, hole: colors.red, unproven: colors.yellow, 'not run': colors.yellow };
   const verdict = paint[result.verdict](result.verdict.toUpperCase().padEnd(8));
   return `${verdict} ${result.name.padEnd(27)} ${printable(result.tried)}\n${' '.repeat(9)}${colors.dim(printable(result.evidence))}`;
-}
-
-/** A gateway in this process, with no door but those of its sandboxes; what it has to say is in its journal. */
-async function startQuietGateway(home: string, config: string) {
-  const { loadService } = await import('./load-service.ts');
-  const { deskOfGateway } = await import('./sandbox-desk.ts');
-  const { createLog } = await import('../kit/log.ts');
-  const { placesIn } = await import('../kit/home.ts');
-  const start = await loadService();
-  const gateway = await start({ home, config, doors: 'sandboxes', log: createLog({ level: 'silent' }) });
-  return {
-    desk: gateway.desk,
-    sandboxDesk: deskOfGateway(gateway.desk),
-    journalFolder: placesIn(home).journalDirectory,
-    stop: gateway.stop,
-  };
-}
-
-async function readJournalAfter(desk: AdminPorts, seq: number): Promise<JournalRecord[]> {
-  const filter = { sandbox: null, refusedOnly: false, limit: 1_000, follow: false };
-  const records: JournalRecord[] = [];
-  for await (const entry of desk.audit({ ...filter, signal: new AbortController().signal })) {
-    const record = entry as unknown as JournalRecord;
-    if (record.seq > seq && 'verdict' in record) records.push(record);
-  }
-  return records;
-}
-
-/** Read from the files: a gateway that was tampered with must not be the one that vouches for its journal. */
-async function verify(folder: string): Promise<string | null> {
-  const { verifyJournal } = await import('../audit/verify.ts');
-  const result = await verifyJournal(folder);
-  return result.ok ? null : result.message;
-}
-
-/** Asked to stop, it ends after the attack that is being made and clears up. */
-function onInterrupt(): { isAsked(): boolean; forget(): void } {
-  let asked = false;
-  const ask = (): void => {
-    asked = true;
-  };
-  const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-  for (const signal of signals) process.once(signal, ask);
-  return {
-    isAsked: () => asked,
-    forget: () => {
-      for (const signal of signals) process.removeListener(signal, ask);
-    },
-  };
 }

@@ -6,7 +6,8 @@ import type { Server } from 'node:net';
 export interface NamespaceHandles {
   /** By port: 443, 80 and every other port the policy names. Bound to every address, IPv4 and IPv6. */
   readonly tcp: ReadonlyMap<number, Server>;
-  readonly dnsUdp: UdpSocket;
+  /** For every IPv4 address, and for ::1. */
+  readonly dnsUdp: readonly UdpSocket[];
   readonly dnsTcp: Server;
   /** The explicit proxy, on the sandbox's own loopback only. */
   readonly proxy: Server;

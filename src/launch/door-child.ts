@@ -88,8 +88,11 @@ async function main() {
   const onAll = (port) => dualStack(() => listen(port, '::'), () => listen(port, '0.0.0.0'));
   for (const port of order.ports) await send({ kind: 'tcp', port }, await onAll(port));
   await send({ kind: 'dns-tcp' }, await onAll(order.dnsPort));
-  const udp = await dualStack(() => bind(order.dnsPort, 'udp6', '::'), () => bind(order.dnsPort, 'udp4', '0.0.0.0'));
-  await send({ kind: 'dns-udp' }, udp);
+  // Not one socket for both: it would answer from ::1 whatever IPv6 address was asked, and who asked would wait in vain.
+  // This way any other IPv6 address refuses at once, and the next resolver is asked.
+  await send({ kind: 'dns-udp' }, await bind(order.dnsPort, 'udp4', '0.0.0.0'));
+  const udp6 = await dualStack(() => bind(order.dnsPort, 'udp6', '::1'), () => null);
+  if (udp6 !== null) await send({ kind: 'dns-udp' }, udp6);
   await send({ kind: 'proxy' }, await listen(order.proxyPort, '127.0.0.1'));
   await send({ kind: 'done' });
 }

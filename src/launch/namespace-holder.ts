@@ -97,7 +97,9 @@ function spawnWithout(program: string, args: readonly string[], stdio: SandboxSt
       while (descriptors.length <= fd) descriptors.push('ignore');
       if (fd > secondInput) descriptors[fd] = nothing;
     }
-    return spawn(program, args, { cwd: '/', env: {}, stdio: descriptors });
+    // A command in our process group could end us and our neighbours there by `kill 0`. At a terminal it must be in it: that
+    // is what Ctrl-C and Ctrl-Z go by.
+    return spawn(program, args, { cwd: '/', env: {}, stdio: descriptors, detached: stdio === 'piped' });
   } finally {
     closeSync(nothing);
   }

@@ -50,7 +50,7 @@ export async function openNamespaceDoor(options: NamespaceDoorOptions): Promise<
 /** Closes handles that no door serves: what came after the opening has failed. */
 export function closeNamespaceHandles(handles: Partial<NamespaceHandles>): void {
   for (const server of [...(handles.tcp?.values() ?? []), handles.dnsTcp, handles.proxy]) server?.close();
-  handles.dnsUdp?.close();
+  for (const socket of handles.dnsUdp ?? []) socket.close();
 }
 
 /** Takes what the child sends and waits for its end. */
@@ -60,7 +60,7 @@ class Receiver {
   readonly #ports: readonly number[];
   readonly #tcp = new Map<number, Server>();
   #dnsTcp: Server | undefined;
-  #dnsUdp: UdpSocket | undefined;
+  readonly #dnsUdp: UdpSocket[] = [];
   #proxy: Server | undefined;
   #fault: Error | null = null;
   #complaint = '';
@@ -119,7 +119,7 @@ class Receiver {
         if (handle instanceof Server) this.#dnsTcp = handle;
         return;
       case 'dns-udp':
-        if (handle instanceof UdpSocket) this.#dnsUdp = handle;
+        if (handle instanceof UdpSocket) this.#dnsUdp.push(handle);
         return;
       case 'proxy':
         if (handle instanceof Server) this.#proxy = handle;
@@ -130,13 +130,13 @@ class Receiver {
     const tcp = this.#tcp;
     const [dnsTcp, dnsUdp, proxy] = [this.#dnsTcp, this.#dnsUdp, this.#proxy];
     const whole = this.#ports.every((port) => tcp.has(port));
-    if (this.#fault === null && whole && dnsTcp !== undefined && dnsUdp !== undefined && proxy !== undefined) {
+    if (this.#fault === null && whole && dnsTcp !== undefined && dnsUdp.length > 0 && proxy !== undefined) {
       return { tcp, dnsTcp, dnsUdp, proxy };
     }
     closeNamespaceHandles({
       tcp,
       ...(dnsTcp !== undefined && { dnsTcp }),
-      ...(dnsUdp !== undefined && { dnsUdp }),
+      dnsUdp,
       ...(proxy !== undefined && { proxy }),
     });
     throw this.#fault ?? enteringFault(this.#pid, this.#complaint);

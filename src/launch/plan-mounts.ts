@@ -6,6 +6,7 @@ import { bothNames, MountPlanner } from './mount-planner.ts';
 import { liesInAny, normalPath } from './path-relations.ts';
 import { sandboxShell, writeSandboxEtc } from './sandbox-etc.ts';
 import type { Mount } from './sandbox-plan.ts';
+import { sandboxUser } from './sandbox-user.ts';
 import { surveyDangers } from './survey-dangers.ts';
 import { systemFolders } from './system-mounts.ts';
 import { pathFolders } from './tool-mounts.ts';
@@ -24,7 +25,7 @@ export interface MountOptions {
   readonly flavour: MountFlavour;
   /** The user's home. The sandbox has its own at the same path. */
   readonly home: string;
-  /** As the sandbox has it. */
+  /** Whoever starts it. Inside, root is somebody else (sandbox-user.ts), and called `agent`. */
   readonly user: { readonly uid: number; readonly gid: number; readonly name: string };
   /** As the user spells it; it is mounted where it really is as well. */
   readonly workingDirectory: string;
@@ -60,6 +61,7 @@ export interface PlannedMounts {
   /** As the sandbox sees them. The home is not always the user's: `whole` has it where it lies on disk. */
   readonly workingDirectory: string;
   readonly home: string;
+  readonly userName: string;
 }
 
 /** Throws LaunchError when something that was asked for must not be let in. */
@@ -72,8 +74,9 @@ export function planMounts(options: MountOptions, files: HostFiles = hostFiles):
   const draft = new MountDraft();
   const planner = new MountPlanner(options, survey, files, draft);
   const home = flavour === 'whole' ? options.homeFolder : homeInside(options, files);
+  const inside = userInside(user);
   const etc = writeSandboxEtc(
-    { flavour, folder: options.etcFolder, user, home, shell: sandboxShell(environment.SHELL, files) },
+    { flavour, folder: options.etcFolder, user: inside, home, shell: sandboxShell(environment.SHELL, files) },
     files,
   );
   const bound = [...etc, ...options.files];
@@ -96,7 +99,14 @@ export function planMounts(options: MountOptions, files: HostFiles = hostFiles):
     path: flavour === 'whole' ? pathFolders(environment.PATH, files) : path,
     workingDirectory,
     home,
+    userName: inside.name,
   };
+}
+
+/** Two of one name, or a root without its uid, would confuse most programs. */
+function userInside({ uid, gid, name }: MountOptions['user']): MountOptions['user'] {
+  const mapped = sandboxUser(uid, gid);
+  return { ...mapped, name: name === 'root' && mapped.uid !== 0 ? 'agent' : name };
 }
 
 /** The user's home by its own path, unless that is part of the system, as with the accounts of services. */

@@ -48,12 +48,12 @@ function textsOf({ flavour, user, home, shell }: EtcOptions): Record<string, str
   const people = new Map([
     [0, `root:x:0:0:root:/root:${shell}`],
     [65534, 'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin'],
-    [user.uid, `${nameOf(user)}:x:${user.uid}:${user.gid}::${plain(home)}:${plain(shell)}`],
+    [user.uid, `${plain(user.name)}:x:${user.uid}:${user.gid}::${plain(home)}:${plain(shell)}`],
   ]);
   const groups = new Map([
     [0, 'root:x:0:'],
     [65534, 'nogroup:x:65534:'],
-    [user.gid, `${user.gid === 0 ? 'root' : nameOf(user)}:x:${user.gid}:`],
+    [user.gid, `${user.gid === 0 ? 'root' : plain(user.name)}:x:${user.gid}:`],
   ]);
   return {
     ...names,
@@ -99,11 +99,6 @@ const nameSwitch = lines([
 
 function lines(all: readonly string[]): string {
   return `${all.join('\n')}\n`;
-}
-
-/** Root is somebody else inside; two of one name would be one to most programs. */
-function nameOf({ name, uid }: SandboxUser): string {
-  return name === 'root' && uid !== 0 ? 'agent' : plain(name);
 }
 
 /** A colon or a line end would make another field, or another user. */

@@ -10,7 +10,9 @@ beforeAll(async () => {
   ground = makeMountGround();
   const git = (...args: string[]) => execFileSync('git', args, { cwd: ground.project, stdio: 'ignore' });
   git('init', '-q');
-  const bare = ground.folder('home/dev/project/without/.git');
+  git('init', '-q', 'vendor/inner');
+  ground.file('home/dev/project/.git/modules/sub/HEAD', 'ref: refs/heads/main');
+  ground.folder('home/dev/project/.git/modules/sub/hooks');
   const script = [
     'try() { if "$@"; then echo "DONE $1 $2"; else echo "refused $1 $2"; fi; }',
     'hook() { echo evil > "$1/post-checkout"; }',
@@ -20,7 +22,10 @@ beforeAll(async () => {
     'try rm -rf .git/hooks',
     'try mv .git .git-old',
     'git -c user.name=a -c user.email=a@b.example commit -q --allow-empty -m work && git config branch.x.remote origin && echo WORKS',
-    `try hook ${bare}/hooks`,
+    'try hook vendor/inner/.git/hooks',
+    'try mv vendor vendor-old',
+    'try hook .git/modules/sub/hooks',
+    'try mv .git/modules .git/modules-old',
   ].join('\n');
   output = (await ground.run(script)).output;
 });
@@ -32,6 +37,13 @@ test('no hook can be written, moved or put in place of the folder', () => {
     expect(output).toContain(`refused ${attempt}`);
   expect(readdirSync(`${ground.project}/.git/hooks`)).not.toContain('post-checkout');
   expect(existsSync(`${ground.project}/.git-old`)).toBe(false);
+});
+
+test('nor in a repository further down, nor in that of a submodule', () => {
+  for (const attempt of ['hook vendor/inner', 'mv vendor', 'hook .git/modules/sub', 'mv .git/modules'])
+    expect(output).toContain(`refused ${attempt}`);
+  expect(readdirSync(`${ground.project}/vendor/inner/.git/hooks`)).not.toContain('post-checkout');
+  expect(readdirSync(`${ground.project}/.git/modules/sub/hooks`)).toEqual([]);
 });
 
 test('git itself works there as ever', () => {

@@ -34,7 +34,7 @@ export async function openDnsGround(isAllowed: (name: string) => boolean = () =>
     },
     flooded: () => floods.push(lookups.length),
   };
-  const door = attachDns({ udp, tcp }, ports);
+  const door = attachDns({ udp: [udp], tcp }, ports);
   const client = createSocket('udp4');
   client.bind(0, '127.0.0.1');
   await once(client, 'listening');

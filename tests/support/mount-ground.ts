@@ -7,7 +7,6 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createBubblewrapLauncher } from '../../src/launch/bubblewrap.ts';
 import { type MountOptions, type PlannedMounts, planMounts } from '../../src/launch/plan-mounts.ts';
-import { sandboxUser } from '../../src/launch/sandbox-user.ts';
 
 export interface MountGround {
   readonly top: string;
@@ -42,7 +41,7 @@ export function makeMountGround(): MountGround {
     planMounts({
       flavour: 'host',
       home,
-      user: { ...sandboxUser(), name: 'dev' },
+      user: { uid: process.getuid!(), gid: process.getgid!(), name: 'dev' },
       workingDirectory: project,
       etcFolder: ours[0]!,
       homeFolder: ours[1]!,

@@ -2,8 +2,8 @@
 // repositories. The keys are made for one demonstration and open nothing.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { GroundPlan } from '../pretend-ground.ts';
 import { type PretendGithub, startPretendGithub } from '../pretend-github.ts';
+import type { GroundPlan } from '../pretend-ground.ts';
 import { type PretendHost, reply } from '../pretend-world.ts';
 
 export const modelHost = 'api.anthropic.com';
@@ -34,7 +34,11 @@ export function demoGround(keys: DemoKeys, onGithub: (github: PretendGithub) => 
     secrets: { ...keys },
     async hosts(folder) {
       const github = await startPretendGithub(join(folder, 'github'), keys.github, [
-        { name: ownRepository, number: 4711, branches: { main: { 'README.md': 'widgets\n' }, 'sandbox/work': { a: 'a\n' } } },
+        {
+          name: ownRepository,
+          number: 4711,
+          branches: { main: { 'README.md': 'widgets\n' }, 'sandbox/work': { a: 'a\n' } },
+        },
         { name: foreignRepository, number: 815, branches: { main: { 'README.md': 'not for agents\n' } } },
       ]);
       onGithub(github);
@@ -59,7 +63,10 @@ function playModel(key: string): PretendHost {
     serve(request, response) {
       request.resume().on('end', () => {
         if (request.headers['x-api-key'] !== key)
-          return reply(response, 401, { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } });
+          return reply(response, 401, {
+            type: 'error',
+            error: { type: 'authentication_error', message: 'invalid x-api-key' },
+          });
         const content = [{ type: 'text', text: 'Hello from the other side of the door.' }];
         return reply(response, 200, { type: 'message', role: 'assistant', content });
       });

@@ -65,7 +65,12 @@ function inside(order: InsideOrder): void {
     new Promise((resolve, reject) => {
       const { hostname } = new URL(url);
       const proxy = new URL(process.env.SALLYPORT_PROXY ?? '');
-      const tunnel = http.request({ host: proxy.hostname, port: proxy.port, method: 'CONNECT', path: `${hostname}:443` });
+      const tunnel = http.request({
+        host: proxy.hostname,
+        port: proxy.port,
+        method: 'CONNECT',
+        path: `${hostname}:443`,
+      });
       tunnel.on('error', reject);
       tunnel.on('connect', (_, socket) => {
         const secure = tls.connect({ socket, servername: hostname });
@@ -76,7 +81,11 @@ function inside(order: InsideOrder): void {
           let text = '';
           for await (const chunk of answer) text += chunk;
           const refusedAs = answer.headers['x-sallyport-refused'];
-          resolve({ status: answer.statusCode ?? null, refusedAs: refusedAs === undefined ? null : String(refusedAs), text });
+          resolve({
+            status: answer.statusCode ?? null,
+            refusedAs: refusedAs === undefined ? null : String(refusedAs),
+            text,
+          });
           secure.destroy();
         });
         request.end();
@@ -116,7 +125,10 @@ function inside(order: InsideOrder): void {
     const key = process.env.ANTHROPIC_API_KEY ?? '';
     const body = JSON.stringify({ model: 'claude', max_tokens: 16, messages: [{ role: 'user', content: 'Hello?' }] });
     const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-    await step('model', async () => ({ ...(await ask(order.modelUrl, { method: 'POST', headers, body })), sentKey: key }));
+    await step('model', async () => ({
+      ...(await ask(order.modelUrl, { method: 'POST', headers, body })),
+      sentKey: key,
+    }));
     await step('key-file', () => read(order.keyFile));
     await step('host', () => askByProxy(order.foreignUrl));
     await step('address', () => ask(order.literalUrl));

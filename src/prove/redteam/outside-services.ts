@@ -1,9 +1,18 @@
 // What the outside plants and listens on, so that it can be seen whether the sandbox reached it: sockets of the kind that hold
 // keys or rule the machine, and a service on the host's loopback.
+import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { mkdirSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
+
+/** A process of the user outside, as a shell is: it has these variables. Ends with us, however we end. */
+export function startUserProcess(variables: Readonly<Record<string, string>>): { close(): void } {
+  const child = spawn('/bin/sh', ['-c', 'read -r _'], { env: { ...variables }, stdio: ['pipe', 'ignore', 'ignore'] });
+  child.on('error', () => {});
+  child.unref();
+  return { close: () => child.kill('SIGKILL') };
+}
 
 export interface OutsideServices {
   readonly servicePort: number;

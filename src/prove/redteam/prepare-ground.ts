@@ -26,7 +26,7 @@ import { harmlessFile, harmlessText, plantedLinks } from './attacks/files.ts';
 import type { Ground, Neighbour } from './ground.ts';
 import { insideScript } from './inside/inside-script.ts';
 import { neighbourScript } from './inside/neighbour-script.ts';
-import { startOutsideServices } from './outside-services.ts';
+import { startOutsideServices, startUserProcess } from './outside-services.ts';
 import { plantBaits } from './plant-baits.ts';
 import {
   foreignRepository,
@@ -89,6 +89,8 @@ async function lay(
   const visited: string[] = [];
   const services = await startOutsideServices(sockets, (name) => visited.push(name));
   later(() => services.close());
+  const shell = startUserProcess(variables);
+  later(() => shell.close());
 
   const token = baits.find(({ name }) => name === 'credential github')!.secret;
   const github = await startPretendGithub(join(root, 'repositories'), token, [

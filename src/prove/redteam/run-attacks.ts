@@ -1,9 +1,11 @@
 // Makes the attacks one after the other, each with its control experiment first, and judges them by what both sides saw. One at
 // a time, so that whatever arrives outside belongs to the attack that is being made.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Attack, Facts, Finding, JournalRecord } from './attack.ts';
+import { placesIn } from '../../kit/home.ts';
+import type { Attack, Facts, Finding } from './attack.ts';
 import { AttackerGone } from './attacker.ts';
 import type { Ground } from './ground.ts';
+import { JournalEvidence } from './journal-evidence.ts';
 import { findBait, unproven } from './judge.ts';
 import type { PreparedGround } from './prepare-ground.ts';
 import type { Observation } from './probe.ts';
@@ -15,26 +17,19 @@ export interface AttackResult extends Finding {
   readonly ms: number;
 }
 
-export interface EvidencePorts {
-  /** Records of the journal with a higher number. */
-  journalAfter(seq: number): Promise<JournalRecord[]>;
-  /** Null: the chain holds. Otherwise where it breaks. */
-  verifyJournal(): Promise<string | null>;
-}
-
 /** The journal is written a moment after the answer. */
 const settleMs = 40;
 const maxSettles = 12;
 
 export class AttackRun {
   readonly #prepared: PreparedGround;
-  readonly #ports: EvidencePorts;
+  readonly #journal: JournalEvidence;
   /** Controls are made once: by their words, which are theirs alone. */
   readonly #controls = new Map<string, Promise<Observation[]>>();
 
-  constructor(prepared: PreparedGround, ports: EvidencePorts) {
+  constructor(prepared: PreparedGround) {
     this.#prepared = prepared;
-    this.#ports = ports;
+    this.#journal = new JournalEvidence(placesIn(prepared.ground.gatewayHome).journalDirectory);
   }
 
   async make(attack: Attack): Promise<AttackResult> {
@@ -73,7 +68,7 @@ export class AttackRun {
 
   async #attempt(attack: Attack, control: readonly Observation[]): Promise<Finding> {
     const { ground, attacker, world, github, visited } = this.#prepared;
-    const seq = Math.max(0, ...(await this.#ports.journalAfter(0)).map((record) => record.seq));
+    const seq = this.#journal.after(0).at(-1)?.seq ?? 0;
     const [seenBefore, visitedBefore] = [world.seen.length, visited.length];
     const refsBefore = attack.looksAt === 'refs' ? await github.git.refs() : '';
     const observed = await attacker.attempt(attack.attempt(ground));
@@ -84,9 +79,9 @@ export class AttackRun {
         observed,
         control,
         seen: world.seen.slice(seenBefore).filter(({ headers }) => headers['user-agent'] !== 'sallyport'),
-        journal: await this.#ports.journalAfter(seq),
+        journal: this.#journal.after(seq),
         visited: visited.slice(visitedBefore),
-        journalBreak: attack.looksAt === 'journal' ? await this.#ports.verifyJournal() : null,
+        journalBreak: attack.looksAt === 'journal' ? this.#journal.chainBreak() : null,
         refs: { before: refsBefore, after: attack.looksAt === 'refs' ? await github.git.refs() : '' },
       };
       const finding = findBait(facts) ?? attack.judge(facts);

@@ -79,7 +79,6 @@ export function fakePorts(): FakePorts {
       controls: [{ name: 'journal', live: ports.ready, detail: '' }],
       warnings: [],
       guarded: { keep: [], hide: [] },
-      guarded: { keep: [], hide: [] },
     }),
     metrics: async () => 'sallyport_requests_total 1\n',
     audit: async function* (filter) {

@@ -59,6 +59,15 @@ describe('the repository of the working directory', () => {
     });
   });
 
+  test('with submodules has the hooks of each of them read-only too', () => {
+    expect(mountsOf(`${ground.top}/super`).mounts).toEqual([
+      { kind: 'read-write', path: `${ground.top}/super/.git` },
+      { kind: 'read-only', path: `${ground.top}/super/.git/hooks` },
+      { kind: 'read-write', path: `${ground.top}/super/.git/modules/sub` },
+      { kind: 'read-only', path: `${ground.top}/super/.git/modules/sub/hooks` },
+    ]);
+  });
+
   test.each(['main/.git/worktrees/tree', 'main/.git', 'super/.git/modules/sub'])(
     'a pointer to %s, which does not know the folder, is not followed',
     (named) => {

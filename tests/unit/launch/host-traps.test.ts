@@ -78,6 +78,16 @@ describe('after a command, what it left for the host to run', () => {
     expect(linked).toContain('include.path');
   });
 
+  test('looks into the repositories of submodules too', async () => {
+    ground.file(`${ground.project}/.git/modules/sub/HEAD`, 'ref: refs/heads/main');
+    const review = await reviewAfter(() => {
+      ground.file(`${ground.project}/.git/modules/sub/config`, '[core]\n\tfsmonitor = evil\n');
+      ground.file(`${ground.project}/.git/modules/sub/hooks/post-checkout`, '', 0o755);
+    });
+    expect(review).toContain('core.fsmonitor=evil');
+    expect(review).toContain('.git/modules/sub/hooks/post-checkout was made');
+  });
+
   test('looks into the repository of a worktree too', async () => {
     git('-c', 'user.name=a', '-c', 'user.email=a@b.example', 'commit', '-q', '--allow-empty', '-m', 'one');
     git('worktree', 'add', '-q', `${ground.top}/tree`);

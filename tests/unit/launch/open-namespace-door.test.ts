@@ -51,7 +51,8 @@ describe('the door of a sandbox', () => {
       'tcp *:80 511',
       'tcp *:8443 511',
       'tcp 127.0.0.1:3128 511',
-      'udp *:53 0',
+      'udp 0.0.0.0:53 0',
+      'udp [::1]:53 0',
     ]);
     const { stdout } = await runClient('pgrep', ['-P', String(process.pid), '-f', 'process.argv']);
     expect(stdout).toBe('');

@@ -95,6 +95,13 @@ describe('the mounts of a sandbox on the system of the host', () => {
     ]);
   });
 
+  test('root has another uid and another name inside, and both are known there', () => {
+    const plan = ground.plan({ user: { uid: 0, gid: 0, name: 'root' } });
+    expect(plan.userName).toBe('agent');
+    const passwd = readFileSync(`${ground.state}/sandboxes/one/files/etc/passwd`, 'utf8');
+    expect(passwd).toContain(`agent:x:1000:1000::${ground.home}:`);
+  });
+
   test('a home that is part of the system is not used', () => {
     expect(ground.plan({ home: '/' }).home).toBe('/home/dev');
     expect(ground.plan({ home: '/usr/sbin' }).home).toBe('/home/dev');
@@ -137,6 +144,8 @@ describe('the mounts of a sandbox that sees the whole host', () => {
       ]),
     );
     expect(own).toHaveLength(5);
+    const kept = ground.file(`${ground.project}/sallyport.yaml`);
+    expect(at(ground.plan({ flavour: 'whole', keep: [kept] }), kept)).toMatchObject([{ kind: 'read-only' }]);
     expect(plan.mounts.some(({ kind }) => kind === 'link' || kind === 'empty')).toBe(false);
     expect(plan.home).toBe(`${ground.state}/sandboxes/one/home`);
   });

@@ -87,9 +87,7 @@ describe('the files of /etc that a sandbox has of its own', () => {
     expect(write('image').map(({ target }) => target)).toContain('/etc/resolv.conf');
   });
 
-  test('give root another name when it is not root inside, and let no name make a second line', () => {
-    write('host', { uid: 1000, gid: 1000, name: 'root' });
-    expect(read('passwd')).toMatch(/^agent:x:1000:1000:/m);
+  test('let no name make a second line', () => {
     write('host', { uid: 1000, gid: 1000, name: 'x:y\nevil:' });
     expect(read('passwd')).toMatch(/^x_y_evil_:x:1000:1000:/m);
   });

@@ -1,5 +1,5 @@
 // Attacks that speak to the kernel directly: small Python programs that try one call where it is allowed and the forbidden one
-// by the same means, and print what the kernel said to each.
+// by the same means, and print what the kernel said to each. What is tried must do no harm where there is a hole.
 import type { Area, Attack, Facts, Finding } from '../attack.ts';
 import type { Ground } from '../ground.ts';
 import { brief, held, hole, succeeds, unproven } from '../judge.ts';
@@ -37,6 +37,8 @@ export interface KernelAttack {
   /** What the kernel says when our wall stands. */
   readonly errors: readonly string[];
   readonly because: string;
+  /** What the kernel says when it would have done it, had the arguments been right. */
+  readonly permitted?: readonly string[];
   /** Prints `control: ok` and one or more `attempt…: WORD` lines. */
   code(ground: Ground): string;
 }
@@ -56,7 +58,8 @@ export function linesOf(text: string): [name: string, word: string][] {
 const onlyWithFilter: readonly string[] = ['EAFNOSUPPORT', 'ENOSYS'];
 
 /** `observed`: what the program printed, and the status of a process of the sandbox. */
-export function judgeLines({ observed }: Facts, errors: readonly string[], because: string): Finding {
+export function judgeLines({ observed }: Facts, attack: Omit<KernelAttack, 'code'>): Finding {
+  const { errors, because, permitted = [] } = attack;
   const text = observed[0]?.text ?? '';
   const isFiltered = /^Seccomp:\s*2$/m.test(observed[1]?.text ?? '');
   const lines = linesOf(text);
@@ -66,7 +69,9 @@ export function judgeLines({ observed }: Facts, errors: readonly string[], becau
   const attempts = lines.filter(([name]) => name.startsWith('attempt'));
   if (attempts.length === 0) return unproven(`nothing was tried: ${brief(text)}`);
   const words = attempts.map(([name, word]) => `${name.slice('attempt'.length).trim()} ${word}`.trim());
-  if (attempts.some(([, word]) => word === 'ok')) return hole(`it worked: ${words.join(', ')}`);
+  if (attempts.some(([, word]) => word === 'ok' || permitted.includes(word))) {
+    return hole(`the kernel would do it: ${words.join(', ')}`);
+  }
   if (attempts.some(([, word]) => !errors.includes(word))) return unproven(`failed with ${words.join(', ')}`);
   if (!isFiltered && attempts.some(([, word]) => onlyWithFilter.includes(word))) {
     return unproven(`${words.join(', ')}, but no filter is in force: this kernel may not have it at all`);
@@ -74,7 +79,8 @@ export function judgeLines({ observed }: Facts, errors: readonly string[], becau
   return held(`${[...new Set(words)].join(', ')}: ${because}`);
 }
 
-export function kernelAttack({ name, area = 'kernel', tried, errors, because, code }: KernelAttack): Attack {
+export function kernelAttack(attack: KernelAttack): Attack {
+  const { name, area = 'kernel', tried, code } = attack;
   return {
     name,
     area,
@@ -82,6 +88,6 @@ export function kernelAttack({ name, area = 'kernel', tried, errors, because, co
     needs: ['python3'],
     control: pythonRuns,
     attempt: (ground) => [python(code(ground)), { do: 'read', path: '/proc/self/status' }],
-    judge: (facts) => judgeLines(facts, errors, because),
+    judge: (facts) => judgeLines(facts, attack),
   };
 }

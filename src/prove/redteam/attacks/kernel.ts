@@ -96,7 +96,7 @@ export const kernelAttacks: readonly Attack[] = [
     code: () => `
 say('control', call('getpid'))
 say('attempt keyctl', call('keyctl', 0, -4, 0))
-say('attempt add_key', call('add_key', b'user', b'redteam', b'x', 1, -3))
+say('attempt add_key', call('add_key', b'user', b'redteam', b'x', 1, -2))
 say('attempt request_key', call('request_key', b'user', b'redteam', 0, 0))
 `,
   }),
@@ -135,12 +135,13 @@ os.write(1, os.read(reader, 4096))
     name: 'mount-change',
     tried: 'mounting, unmounting and making the system writable',
     errors: ['EPERM'],
+    permitted: ['ENODEV', 'EINVAL'],
     because: 'no capability over mounts',
     code: () => `
 say('control', call('getpid'))
-say('attempt mount', libc.mount(b'none', b'/tmp', b'tmpfs', 0, None))
-say('attempt umount', libc.umount2(b'/proc', 2))
-say('attempt remount', libc.mount(b'none', b'/usr', None, 0x1020, None))
+say('attempt mount', libc.mount(b'none', b'/', b'no-such-file-system', 0, None))
+say('attempt umount', libc.umount2(b'/proc/self/status', 2))
+say('attempt remount', libc.mount(b'none', b'/proc/self/status', None, 0x1021, None))
 `,
   }),
   kernelAttack({
@@ -151,10 +152,13 @@ say('attempt remount', libc.mount(b'none', b'/usr', None, 0x1020, None))
     code: () => `
 attempt('control', lambda: os.setuid(os.getuid()))
 other = 0 if os.getuid() != 0 else 12345
-attempt('attempt setuid', lambda: os.setuid(other))
-attempt('attempt setgid', lambda: os.setgid(0 if os.getgid() != 0 else 12345))
+def make_disk():
+    os.mknod('redteam-disk', 0o60600, os.makedev(8, 0))
+    os.unlink('redteam-disk')
+attempt('attempt mknod', make_disk)
 attempt('attempt chroot', lambda: os.chroot('/tmp'))
-attempt('attempt mknod', lambda: os.mknod('/tmp/redteam-disk', 0o60600, os.makedev(8, 0)))
+attempt('attempt setgid', lambda: os.setgid(0 if os.getgid() != 0 else 12345))
+attempt('attempt setuid', lambda: os.setuid(other))
 `,
   }),
   {

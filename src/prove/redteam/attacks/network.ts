@@ -53,8 +53,11 @@ function interfaceAttack(name: string, tried: string, ...attempts: Probe[]): Att
     control: succeeds('the same program shows what there is', () => [ip('address', 'show')]),
     attempt: () => attempts,
     judge({ observed }) {
-      const worked = observed.find(({ exit }) => exit === 0);
-      if (worked !== undefined) return hole('the kernel did it');
+      // What is asked for is there already, or not: the kernel says so only to those who may change it.
+      const worked = observed.find(
+        ({ exit, text }) => exit === 0 || /File exists|No such (?:process|device)/.test(text),
+      );
+      if (worked !== undefined) return hole(`the kernel would do it: ${inWords(worked)}`);
       const other = observed.find(({ text }) => !/Operation not permitted|Permission denied/.test(text));
       return other === undefined ? held('EPERM: no capability over the network') : unproven(inWords(other));
     },
@@ -161,18 +164,18 @@ export const networkAttacks: readonly Attack[] = [
       ]),
     judge: (facts) => stoppedByKernel(facts, ['EADDRINUSE', 'EACCES'], 'the ports are taken by the door'),
   },
-  interfaceAttack('add-address', 'an address of its own', ip('address', 'add', '192.0.2.77/32', 'dev', 'lo')),
+  interfaceAttack('add-address', 'an address of its own', ip('address', 'add', '127.0.0.1/8', 'dev', 'lo')),
   interfaceAttack(
     'change-routes',
     'other routes',
-    ip('route', 'add', '192.0.2.0/24', 'dev', 'lo'),
-    ip('route', 'flush', 'table', 'local'),
+    ip('route', 'add', 'local', '127.0.0.0/8', 'dev', 'lo', 'table', 'local', 'src', '127.0.0.1'),
+    ip('route', 'del', '192.0.2.0/24', 'dev', 'lo'),
   ),
   interfaceAttack(
     'add-interface',
     'an interface of its own',
-    ip('link', 'add', 'redteam0', 'type', 'dummy'),
-    ip('link', 'set', 'lo', 'down'),
+    ip('link', 'add', 'lo', 'type', 'dummy'),
+    ip('link', 'set', 'dev', 'lo', 'mtu', '65536'),
   ),
   {
     name: 'namespace-of-the-host',

@@ -38,6 +38,7 @@ function gatewayAttack(name: string, tried: string, probe: (pid: number) => Prob
   };
 }
 
+/** PTRACE_SEIZE: unlike an attach it does not stop what it gets hold of. */
 const traceGateway = kernelAttack({
   name: 'gateway-ptrace',
   area: 'processes',
@@ -50,9 +51,9 @@ child = os.fork()
 if child == 0:
     time.sleep(5)
     os._exit(0)
-say('control', libc.ptrace(16, child, 0, 0))
+say('control', libc.ptrace(0x4206, child, 0, 0))
 os.kill(child, 9)
-say('attempt', libc.ptrace(16, ${gatewayPid}, 0, 0))
+say('attempt', libc.ptrace(0x4206, ${gatewayPid}, 0, 0))
 `,
 });
 

@@ -91,7 +91,12 @@ export const requestAttacks: readonly Attack[] = [
     proxied,
     /^(?:target\.literal-address|malformed\.host|address\.literal)$/,
     () => [
-      send('CONNECT 169.254.169.254:80 HTTP/1.1\r\nHost: 169.254.169.254:80\r\n\r\n', plainProxy),
+      {
+        do: 'send',
+        way: plainProxy,
+        text: 'CONNECT 169.254.169.254:80 HTTP/1.1\r\nHost: 169.254.169.254:80\r\n\r\n',
+        quietMs: 300,
+      },
       send(httpRequest('169.254.169.254', 'http://169.254.169.254/latest/meta-data/'), plainProxy),
       send(httpRequest('2852039166', 'http://2852039166/latest/meta-data/'), plainProxy),
       send(httpRequest('[::ffff:a9fe:a9fe]', 'http://[::ffff:a9fe:a9fe]/latest/meta-data/'), plainProxy),

@@ -1,0 +1,123 @@
+// `sallyport demo`: one screen that shows what this is for. Needs no internet and no key: a real sandbox and a real gateway,
+// with pretend providers on this machine. Shows only what happened; what did not happen as it should ends it with 1.
+import { type Command, Option } from 'commander';
+import type { AdminPorts } from '../admin/admin-ports.ts';
+import type { LauncherName } from '../launch/sandbox-plan.ts';
+import type { DemoResult } from '../prove/demo/run-demo.ts';
+import type { CliContext } from './cli-context.ts';
+import { exitCode } from './exit-code.ts';
+import { printable } from './printable.ts';
+import { ProgressLine } from './progress-line.ts';
+import { interruption, startQuietGateway } from './quiet-gateway.ts';
+import { printJson, wantsJson } from './wants-json.ts';
+
+interface DemoOptions {
+  readonly launcher?: LauncherName;
+}
+
+/** One screen. */
+const width = 100;
+
+export function addDemoCommand(program: Command, context: CliContext): void {
+  program
+    .command('demo')
+    .summary('see it work, without internet and without a key')
+    .description(
+      'Starts pretend providers on this machine, a gateway and a real sandbox, and shows a request that worked with a key ' +
+        'the sandbox never held, and six that were refused. Needs git, no internet and no key.',
+    )
+    .addOption(
+      new Option('--launcher <NAME>', 'how the sandbox is isolated (default: bubblewrap)').choices([
+        'bubblewrap',
+        'unshare',
+      ]),
+    )
+    .addHelpText('after', '\nExamples:\n  sallyport demo\n  sallyport demo --json')
+    .action(async (options: DemoOptions, command: Command) => {
+      const startedMs = performance.now();
+      const result = await show(context, options);
+      const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
+      const launcher = options.launcher ?? 'bubblewrap';
+      if (result.problems.length > 0) context.exitCode = exitCode.failure;
+      if (wantsJson(command)) {
+        printJson(context, { ok: result.problems.length === 0, launcher, seconds, ...result });
+        return;
+      }
+      context.print(describeDemo(context, result, { launcher, seconds }));
+    });
+}
+
+async function show(context: CliContext, options: DemoOptions): Promise<DemoResult> {
+  const { findLauncher } = await import('../launch/find-launcher.ts');
+  const { runDemo } = await import('../prove/demo/run-demo.ts');
+  const environment = { ...context.env };
+  const launcher = await findLauncher({ wanted: options.launcher, environment });
+  const progress = new ProgressLine(context);
+  const interrupted = interruption();
+  let admin: AdminPorts | null = null;
+  try {
+    return await runDemo({
+      launcher,
+      environment,
+      signal: interrupted.signal,
+      onProgress: (text) => progress.show(text),
+      async startGateway(home, config) {
+        const gateway = await startQuietGateway(home, config);
+        ({ admin } = gateway);
+        return gateway;
+      },
+      refusals: () => refusalsOf(admin!),
+    });
+  } finally {
+    progress.clear();
+    interrupted.forget();
+  }
+}
+
+async function refusalsOf(admin: AdminPorts): Promise<string[]> {
+  const codes: string[] = [];
+  const filter = { sandbox: null, refusedOnly: true, limit: 1_000, follow: false };
+  for await (const record of admin.audit({ ...filter, signal: new AbortController().signal }))
+    if ('code' in record) codes.push(String(record.code));
+  return codes;
+}
+
+export function describeDemo(
+  { colors }: Pick<CliContext, 'colors'>,
+  { worked, refused, problems, sandboxMs }: DemoResult,
+  facts: { readonly launcher: string; readonly seconds: number },
+): string {
+  // Cut to the screen before colours, which have no width.
+  const cut = (text: string, room: number): string => {
+    const clean = printable(text);
+    return clean.length <= room ? clean : `${clean.slice(0, room - 1)}…`;
+  };
+  const fact = (name: string, text: string): string => `  ${colors.dim(name.padEnd(13))} ${cut(text, width - 16)}`;
+  const lines = [
+    `${colors.bold('Sallyport')}  a real sandbox (${facts.launcher}) and a real gateway; only the providers are pretended`,
+    '',
+    `${colors.green('worked')}   ${cut(worked.asked, width - 9)}`,
+    fact('sandbox holds', worked.sandboxHolds),
+    fact('provider got', worked.providerGot),
+    fact('it answered', `${worked.status ?? 'nothing'}  ${worked.answer}`),
+    fact('the key file', `${worked.keyFileRead} (inside the sandbox)`),
+    '',
+  ];
+  for (const { tried, about, words } of refused) {
+    const what = cut(tried, 52).padEnd(52);
+    lines.push(`${colors.red('refused')}  ${what}  ${colors.dim(cut(about, width - 63))}`.trimEnd());
+    lines.push(`         ${cut(words, width - 9)}`);
+  }
+  lines.push('');
+  if (problems.length === 0) {
+    lines.push(
+      colors.dim(`None of the six reached a provider. ${facts.seconds} s, of which ${sandboxMs} ms in the sandbox.`),
+      `Next: ${colors.bold('sallyport run -- claude')}   (attack it: sallyport redteam; check this machine: sallyport doctor)`,
+    );
+  } else {
+    lines.push(colors.red('NOT AS IT SHOULD BE: do not rely on what is shown above.'));
+    for (const problem of problems) lines.push(`  ${problem.split('\n').map(printable).join('\n  ')}`);
+    lines.push('Find out more: sallyport doctor');
+  }
+  return lines.join('\n');
+}
