@@ -1,8 +1,10 @@
 // `sallyport redteam`: attacks the door from inside a real sandbox and says what held. Starts a gateway, a policy, a pretend
 // internet and sandboxes of its own; touches neither the user's gateway nor the user's secrets.
 import { type Command, Option } from 'commander';
-import type { LauncherName } from '../launch/sandbox-plan.ts';
-import type { Attack, Verdict } from '../prove/redteam/attack.ts';
+import type { Launcher, LauncherName } from '../launch/sandbox-plan.ts';
+import type { Attack } from '../prove/redteam/attack.ts';
+import { countVerdicts } from '../prove/redteam/judge.ts';
+import type { PreparedGround } from '../prove/redteam/prepare-ground.ts';
 import type { AttackResult } from '../prove/redteam/run-attacks.ts';
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
@@ -48,7 +50,8 @@ Verdicts:
   unproven  it did not get through, but nothing shows that we stopped it
   not run   something it needs is missing in this sandbox
 
-Ends with 0 when every attack held, 1 when there is a hole, ${exitUnproven} when some are unproven or were not run.
+Ends with 0 when every attack held, 1 when there is a hole, ${exitUnproven} when some are unproven or were not run,
+${exitCode.notStarted} when no sandbox could be started.
 
 Examples:
   sallyport redteam
@@ -83,18 +86,12 @@ async function runAttacks(
   attacks: readonly Attack[],
   asJson: boolean,
 ): Promise<void> {
-  const { findLauncher } = await import('../launch/find-launcher.ts');
-  const { prepareGround } = await import('../prove/redteam/prepare-ground.ts');
   const { AttackRun } = await import('../prove/redteam/run-attacks.ts');
-  const environment = { ...context.env };
   const startedMs = performance.now();
+  const interrupted = interruption();
   const progress = new ProgressLine(context);
   progress.show('laying out the ground');
-  const launcher = await findLauncher({ wanted: options.launcher, image: options.image, environment });
-  const prepared = await prepareGround({ launcher, environment, startGateway: startQuietGateway }).finally(() =>
-    progress.clear(),
-  );
-  const interrupted = interruption();
+  const { launcher, prepared } = await begin(context, options).finally(() => progress.clear());
   const results: AttackResult[] = [];
   try {
     const run = new AttackRun(prepared);
@@ -115,6 +112,24 @@ async function runAttacks(
   if (results.length < attacks.length) context.exitCode = 130;
 }
 
+async function begin(
+  { env }: CliContext,
+  options: RedteamOptions,
+): Promise<{ launcher: Launcher; prepared: PreparedGround }> {
+  const { findLauncher } = await import('../launch/find-launcher.ts');
+  const { prepareGround } = await import('../prove/redteam/prepare-ground.ts');
+  const environment = { ...env };
+  try {
+    const launcher = await findLauncher({ wanted: options.launcher, image: options.image, environment });
+    return { launcher, prepared: await prepareGround({ launcher, environment, startGateway: startQuietGateway }) };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    // No sandbox is not the same as a hole.
+    const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : '';
+    throw new CommandFailed(exitCode.notStarted, `no sandbox could be started: ${error.message}`, hint);
+  }
+}
+
 interface Conclusion {
   readonly launcher: string;
   readonly notice: readonly string[];
@@ -123,8 +138,7 @@ interface Conclusion {
 }
 
 function conclude(context: CliContext, results: readonly AttackResult[], facts: Conclusion): void {
-  const counts: Record<Verdict, number> = { held: 0, hole: 0, unproven: 0, 'not run': 0 };
-  for (const { verdict } of results) counts[verdict] += 1;
+  const counts = countVerdicts(results);
   const seconds = Math.round((performance.now() - facts.startedMs) / 100) / 10;
   if (counts.hole > 0) context.exitCode = exitCode.failure;
   else if (counts.unproven + counts['not run'] > 0) context.exitCode = exitUnproven;
@@ -148,5 +162,5 @@ function conclude(context: CliContext, results: readonly AttackResult[], facts: 
 export function describeResult({ colors }: Pick<CliContext, 'colors'>, result: AttackResult): string {
   const paint = { held: colors.green, hole: colors.red, unproven: colors.yellow, 'not run': colors.yellow };
   const verdict = paint[result.verdict](result.verdict.toUpperCase().padEnd(8));
-  return `${verdict} ${result.name.padEnd(27)} ${printable(result.tried)}\n${' '.repeat(9)}${colors.dim(printable(result.evidence))}`;
+  return `${verdict} ${result.name.padEnd(27)} ${printable(result.tried)} ${colors.dim(`(${printable(result.evidence)})`)}`;
 }

@@ -9,6 +9,7 @@ import type { SandboxRequest, StartedSandbox } from '../launch/start-sandbox.ts'
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 import type { OwnGateway } from './own-gateway.ts';
+import { printable } from './printable.ts';
 import { describeRefusals, describeRun, type Refused } from './run-report.ts';
 
 interface RunOptions {
@@ -80,6 +81,7 @@ Examples:
       if (options.quiet !== true) announce(context, options, run);
       const letGo = passSignalsTo(run.started);
       const code = await run.started.ended.finally(letGo);
+      for (const finding of await run.started.review()) context.say(`sallyport: ${printable(finding)}`);
       if (options.quiet !== true) await report(context, run);
       await run.own?.stop();
       context.exitCode = code;

@@ -25,7 +25,9 @@ export function bubblewrapArguments(plan: SandboxPlan, surroundings: BubblewrapS
     // Without --new-session: the command keeps the terminal, so Ctrl-C, job control and full-screen programs work. What
     // that option guards against, typing into the caller's shell, the filter forbids.
     ...['--seccomp', String(filterDescriptor)],
-    ...['--clearenv', ...Object.entries(plan.environment).flatMap(([name, value]) => ['--setenv', name, value])],
+    // The holder has no environment; these are what a shell adds to it. --clearenv would do, but comes with 0.5 only.
+    ...['PWD', 'OLDPWD', 'SHLVL', '_'].flatMap((name) => ['--unsetenv', name]),
+    ...Object.entries(plan.environment).flatMap(([name, value]) => ['--setenv', name, value]),
     ...plan.mounts.flatMap(mountArguments),
     // After the mounts: nothing of the plan can lie over them.
     ...['--proc', '/proc', '--dev', '/dev'],

@@ -2,7 +2,7 @@
 // namespace-holder; bubblewrap takes the holder's place in it and adds a file system, process, user and IPC namespaces and
 // the system call filter. It never starts a command when one of these cannot be had.
 import { bubblewrapArguments } from './bubblewrap-arguments.ts';
-import { needTool } from './find-tool.ts';
+import { findTool, needTool } from './find-tool.ts';
 import {
   commandErrors,
   firstInput,
@@ -19,10 +19,11 @@ import { sandboxUser } from './sandbox-user.ts';
 import { seccompProgram } from './seccomp.ts';
 import { quoteForShell } from './shell-quote.ts';
 
-export function createBubblewrapLauncher(): Launcher {
+export function createBubblewrapLauncher(find = findTool): Launcher {
   const bwrap = needTool(
     'bwrap',
-    'install bubblewrap: apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap',
+    'install bubblewrap, 0.4 or newer: apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap',
+    find,
   );
   const filter = seccompProgram(process.arch);
   return {

@@ -1,6 +1,7 @@
 // The docker command line: one place that runs it, and that turns what it says when it fails into words for the user.
 // There is no second way to the daemon, and nothing is ever asked of another machine's daemon on purpose.
-import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { LaunchError } from './sandbox-plan.ts';
 
 export interface DockerOptions {
@@ -11,8 +12,8 @@ export interface DockerOptions {
 }
 
 export interface DockerCommand {
-  /** To its end; its standard output. Throws a LaunchError when it fails. */
-  run(args: readonly string[]): Promise<string>;
+  /** To its end; its standard output. Throws a LaunchError when it fails. It sees `file`, a descriptor, as /dev/fd/3. */
+  run(args: readonly string[], file?: number): Promise<string>;
   spawn(args: readonly string[], stdio: StdioOptions, detached: boolean): ChildProcess;
 }
 
@@ -31,15 +32,25 @@ export function createDockerCommand(options: DockerOptions): DockerCommand {
     Object.entries(options.environment).filter(([name]) => !proxyVariables.includes(name)),
   );
   return {
-    run: (args) =>
+    run: (args, file) =>
       new Promise((resolve, reject) => {
-        execFile(program, args, { env, timeout: timeoutMs, maxBuffer: 16 << 20 }, (error, stdout, stderr) => {
-          if (error === null) resolve(stdout);
-          else reject(explainDocker(stderr, error));
+        const stdio: StdioOptions = ['ignore', 'pipe', 'pipe', ...(file === undefined ? [] : [file])];
+        const child = spawn(program, args, { env, stdio, timeout: timeoutMs });
+        const [stdout, stderr] = [gather(child.stdout), gather(child.stderr)];
+        child.on('error', (error) => reject(explainDocker('', error)));
+        child.on('close', (code) => {
+          if (code === 0) resolve(stdout());
+          else reject(explainDocker(stderr(), Object.assign(new Error(`docker ${args[0]}`), { killed: child.killed })));
         });
       }),
     spawn: (args, stdio, detached) => spawn(program, args, { env, stdio, detached }),
   };
+}
+
+function gather(stream: Readable | null): () => string {
+  const chunks: Buffer[] = [];
+  stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return () => Buffer.concat(chunks).toString();
 }
 
 /** What a failed docker command means to the person in front of it. */

@@ -32,6 +32,8 @@ export function attachSandbox(docker: DockerCommand, options: AttachOptions): Ru
   // With a terminal it must stay in our process group to read from it, and then keys are bytes to it. Without one a Ctrl-C
   // would reach it beside us, and leave the command running without anybody attached.
   const child = docker.spawn(args, stdio, !options.terminal);
+  // A command that ends early reads no input.
+  child.stdin?.on('error', () => {});
   const errors = new PassThrough();
   if (!piped) errors.pipe(process.stderr, { end: false });
   const tail = keepTail(child, errors);
@@ -72,10 +74,10 @@ export function attachSandbox(docker: DockerCommand, options: AttachOptions): Ru
   };
 }
 
-/** Null: docker itself was killed. */
+/** Null: docker itself was killed, or is not there any more. */
 function exitOf(child: ChildProcess): Promise<number | null> {
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(null));
     child.on('close', resolve);
   });
 }

@@ -1,7 +1,7 @@
 // The launcher for container images. Two containers: a holder, which owns a network with no interface but lo and a pid
 // namespace, and the command, which joins both. Only the docker command line is used; no flag of it comes from outside.
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { isatty } from 'node:tty';
@@ -83,12 +83,11 @@ async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creati
       'was the Docker daemon restarted? Try again',
     );
   const name = `${holder.name}-command`;
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-docker-'));
+  const user = `${creation.user.uid}:${creation.user.gid}`;
+  const mountPoints = readMountPoints(readFileSync('/proc/self/mountinfo', 'utf8'));
+  const profile = openNameless(JSON.stringify(dockerSeccompProfile()));
   try {
-    const seccompFile = join(folder, 'seccomp.json');
-    writeFileSync(seccompFile, JSON.stringify(dockerSeccompProfile()));
-    const user = `${creation.user.uid}:${creation.user.gid}`;
-    const mountPoints = readMountPoints(readFileSync('/proc/self/mountinfo', 'utf8'));
+    const seccompFile = '/dev/fd/3';
     await docker.run(
       dockerCreateArguments(plan, {
         name,
@@ -100,8 +99,21 @@ async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creati
         seccompFile,
         mountPoints,
       }),
+      profile,
     );
     return name;
+  } finally {
+    closeSync(profile);
+  }
+}
+
+/** A file that is gone with us, however we end. Docker opens it by its descriptor, which it cannot do with a pipe of Node's. */
+function openNameless(text: string): number {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-docker-'));
+  try {
+    const path = join(folder, 'file');
+    writeFileSync(path, text);
+    return openSync(path, 'r');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

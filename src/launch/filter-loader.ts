@@ -7,11 +7,19 @@ import { findTool } from './find-tool.ts';
 const prctlNumber: Readonly<Record<string, number>> = { x64: 157, arm64: 167 };
 
 /** A command that loads the program read from `descriptor`, then goes on as its arguments; null when nothing here can. */
-export function findFilterLoader(descriptor: number, find = findTool): readonly string[] | null {
-  const perl = find('perl', '');
+export function findFilterLoader(
+  descriptor: number,
+  find: (name: string) => string | null = findSystemTool,
+): readonly string[] | null {
+  const perl = find('perl');
   if (perl !== null) return [perl, '-e', perlProgram(descriptor), '--'];
-  const python = find('python3', '');
+  const python = find('python3');
   return python === null ? null : [python, '-I', '-S', '-c', pythonProgram(descriptor)];
+}
+
+/** Of the system only: one in the user's PATH may be a wrapper that starts another, or lie where the sandbox does not see it. */
+function findSystemTool(name: string): string | null {
+  return findTool(name, '');
 }
 
 // PR_SET_NO_NEW_PRIVS (38) is what lets a process without privilege load one by PR_SET_SECCOMP (22), SECCOMP_MODE_FILTER (2).

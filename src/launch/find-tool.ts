@@ -17,8 +17,8 @@ export function findTool(name: string, path = process.env.PATH ?? ''): string | 
 }
 
 /** The same for a program that cannot be done without; `hint` says where it comes from. */
-export function needTool(name: string, hint: string): string {
-  const file = findTool(name);
+export function needTool(name: string, hint: string, find: (name: string) => string | null = findTool): string {
+  const file = find(name);
   if (file === null) throw new LaunchError(`${name} is not installed`, hint);
   return file;
 }

@@ -12,13 +12,13 @@ import { LaunchError, type Launcher } from './sandbox-plan.ts';
 import { sandboxUser } from './sandbox-user.ts';
 import { seccompProgram } from './seccomp.ts';
 
-export function createPlainUnshareLauncher(uid = process.getuid?.()): Launcher {
+export function createPlainUnshareLauncher(uid = process.getuid?.(), findLoader = findFilterLoader): Launcher {
   if (uid === 0)
     throw new LaunchError(
       'plain unshare isolates nothing from root: the command could write the system that runs it',
       'use bubblewrap (apt install bubblewrap), or start it as an ordinary user',
     );
-  const tools = findTools();
+  const tools = findTools(findLoader(secondInput));
   const filter = tools.filterLoader === null ? Buffer.alloc(0) : seccompProgram(process.arch);
   return {
     name: 'unshare',
@@ -44,7 +44,7 @@ export function createPlainUnshareLauncher(uid = process.getuid?.()): Launcher {
   };
 }
 
-function findTools(): UnshareTools {
+function findTools(filterLoader: UnshareTools['filterLoader']): UnshareTools {
   const utilLinux = 'install util-linux, which every distribution has';
   return {
     sh: needTool('sh', 'a POSIX shell is needed at /bin/sh'),
@@ -54,7 +54,7 @@ function findTools(): UnshareTools {
     umount: needTool('umount', utilLinux),
     unshare: needTool('unshare', utilLinux),
     setpriv: needTool('setpriv', utilLinux),
-    filterLoader: findFilterLoader(secondInput),
+    filterLoader,
   };
 }
 

@@ -25,7 +25,7 @@ export interface MountOptions {
   readonly flavour: MountFlavour;
   /** The user's home. The sandbox has its own at the same path. */
   readonly home: string;
-  /** Whoever starts it. Inside, root is somebody else (sandbox-user.ts), and called `agent`. */
+  /** Whoever starts it. Inside, root is somebody else (sandbox-user.ts) and called `agent`, but not in an image. */
   readonly user: { readonly uid: number; readonly gid: number; readonly name: string };
   /** As the user spells it; it is mounted where it really is as well. */
   readonly workingDirectory: string;
@@ -74,7 +74,7 @@ export function planMounts(options: MountOptions, files: HostFiles = hostFiles):
   const draft = new MountDraft();
   const planner = new MountPlanner(options, survey, files, draft);
   const home = flavour === 'whole' ? options.homeFolder : homeInside(options, files);
-  const inside = userInside(user);
+  const inside = userInside(user, flavour);
   const etc = writeSandboxEtc(
     { flavour, folder: options.etcFolder, user: inside, home, shell: sandboxShell(environment.SHELL, files) },
     files,
@@ -104,8 +104,9 @@ export function planMounts(options: MountOptions, files: HostFiles = hostFiles):
 }
 
 /** Two of one name, or a root without its uid, would confuse most programs. */
-function userInside({ uid, gid, name }: MountOptions['user']): MountOptions['user'] {
-  const mapped = sandboxUser(uid, gid);
+function userInside({ uid, gid, name }: MountOptions['user'], flavour: MountFlavour): MountOptions['user'] {
+  // In a container nobody is mapped.
+  const mapped = flavour === 'image' ? { uid, gid } : sandboxUser(uid, gid);
   return { ...mapped, name: name === 'root' && mapped.uid !== 0 ? 'agent' : name };
 }
 

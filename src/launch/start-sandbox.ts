@@ -2,10 +2,11 @@
 // helper gone before the command runs, so that its first connection works, and whatever fails leaves nothing behind.
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { agentStubs, type GitIdentity, quietAgents } from './agent-stubs.ts';
+import { reviewHostTraps, snapshotHostTraps } from './host-traps.ts';
 import { placeholderVariables } from './placeholders.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import { type BegunTrust, beginTrust } from './prepare-trust.ts';
@@ -69,6 +70,8 @@ export interface StartedSandbox extends RunningSandbox {
   readonly grant: NamespaceGrant;
   /** For the user: what was masked, left out or is not isolated. */
   readonly notices: readonly string[];
+  /** After its end, for the user: what it left in the working directory that would run on the host. */
+  review(): Promise<readonly string[]>;
 }
 
 /** Where a sandbox sees what was laid down for it. */
@@ -86,6 +89,8 @@ const flavours: Readonly<Record<LauncherName, MountFlavour>> = {
 export async function startSandbox(request: SandboxRequest, coming: Promise<SandboxDesk>): Promise<StartedSandbox> {
   const undo: (() => Promise<unknown>)[] = [];
   const identity = readGitIdentity(request);
+  const before = snapshotHostTraps(request.workingDirectory);
+  before.catch(() => {});
   const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
   try {
     const [prepared, desk] = await both(request.launcher.prepare(request.stdio), coming);
@@ -100,6 +105,7 @@ export async function startSandbox(request: SandboxRequest, coming: Promise<Sand
     const draft = draftSandbox(request, folder, guarded);
     const grant = await registering;
     const { plan, notices } = finishPlan(request, draft, grant, await identity);
+    const traps = await before;
     const running = await prepared.start(plan);
     const renewal = setInterval(() => void desk.renew(id).catch(() => {}), renewEveryMs).unref();
     const ended = running.ended.finally(async () => {
@@ -107,7 +113,13 @@ export async function startSandbox(request: SandboxRequest, coming: Promise<Sand
       await desk.unregister(id).catch(() => {});
       await folder.remove();
     });
-    return { ...running, ended, grant, notices: [...request.launcher.notice, ...notices] };
+    return {
+      ...running,
+      ended,
+      grant,
+      notices: [...request.launcher.notice, ...notices],
+      review: async () => reviewHostTraps(traps, await snapshotHostTraps(request.workingDirectory)),
+    };
   } catch (error) {
     for (const step of undo) await step().catch(() => {});
     throw error;
@@ -142,7 +154,6 @@ function draftSandbox(
 ): Draft {
   const flavour = flavours[request.launcher.name];
   const inside = flavour === 'whole' ? folder.files : insideFolder;
-  const user = userInfo();
   const trust = beginTrust({
     folder: join(folder.files, 'trust'),
     flavour: flavour === 'image' ? 'image' : 'host',
@@ -155,7 +166,7 @@ function draftSandbox(
   const planned = planMounts({
     flavour,
     home: request.userHome,
-    user: { uid: user.uid, gid: user.gid, name: user.username },
+    user: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, name: userName() },
     workingDirectory: request.workingDirectory,
     homeFolder,
     tmpFolder: folder.tmp,
@@ -191,7 +202,7 @@ function finishPlan(
     git: { ...git, SALLYPORT_SANDBOX: grant.id, SALLYPORT_PROXY: grant.proxyUrl },
     path: planned.path,
     home,
-    user: userInfo().username,
+    user: planned.userName,
   });
   return {
     plan: {
@@ -228,9 +239,28 @@ function layGitFiles(
 function layStubs(homeFolder: string, options: Parameters<typeof agentStubs>[0]): void {
   for (const { path, text, mode } of agentStubs(options)) {
     const file = join(homeFolder, path);
-    if (existsSync(file)) continue;
+    // In a home that was kept, an earlier sandbox may have laid a link that leads out of it.
+    if (existsSync(file) || hasLink(homeFolder, path)) continue;
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeFileSync(file, text, { mode, flag: 'wx' });
+  }
+}
+
+/** Whether a part of the path below the home is a link, also one that leads nowhere. */
+function hasLink(home: string, path: string): boolean {
+  const parts = path.split('/');
+  return parts.some((_, at) => {
+    const stat = lstatSync(join(home, ...parts.slice(0, at + 1)), { throwIfNoEntry: false });
+    return stat?.isSymbolicLink() === true;
+  });
+}
+
+/** A user that no list of users knows (a container's, an account of a service) has a name all the same. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'user';
   }
 }
 

@@ -194,14 +194,12 @@ describe('what cannot be started is said in words', () => {
     expect(await dockerd.containers()).toEqual([]);
   });
 
-  test('a program that the image does not have: 127, and one that may not be run: 126', async () => {
-    const [missing, locked] = await Promise.all([run(['nothing-of-the-kind']), run(['/etc/locked'])]);
+  test('a program that the image does not have: 127, one that may not be run: 126, and an end with 127 is left alone', async () => {
+    const commands = [['nothing-of-the-kind'], ['/etc/locked'], ['sh', '-c', 'exit 127']];
+    const [missing, locked, own] = await Promise.all(commands.map((command) => run(command)));
     expect(missing).toMatchObject({ code: 127, stderr: expect.stringContaining('has no program nothing-of-the-kind') });
     expect(locked).toMatchObject({ code: 126, stderr: expect.stringContaining('/etc/locked in the image tools:1') });
-  });
-
-  test('a command that ends with 127 by itself is left alone', async () => {
-    expect(await run(['sh', '-c', 'exit 127'])).toEqual({ code: 127, stdout: '', stderr: '' });
+    expect(own).toEqual({ code: 127, stdout: '', stderr: '' });
   });
 
   test('a folder to mount that is gone, and nothing is left of the try', async () => {

@@ -1,35 +1,143 @@
-// The red team against the real thing, and against a sandbox that isolates next to nothing: it must find what holds and,
-// just as surely, what does not.
-import { spawn } from 'node:child_process';
+// The red team against the real thing, and against next to no controls: it must find what holds and, just as
+// surely, what does not.
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { createContext } from '../../src/cli/cli-context.ts';
-import { runCommandLine } from '../../src/cli/program.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import { addRedteamCommand } from '../../src/cli/redteam.ts';
 import type { Verdict } from '../../src/prove/redteam/attack.ts';
 import type { AttackResult } from '../../src/prove/redteam/run-attacks.ts';
-import { createLeakyLauncher } from '../support/leaky-launcher.ts';
-import { attackWith } from '../support/redteam-ground.ts';
+import { attackWithoutControls } from './redteam-ground.ts';
 
 interface Report {
   readonly ok: boolean;
   readonly launcher: string;
-  readonly seconds: number;
   readonly counts: Record<Verdict, number>;
   readonly attacks: readonly AttackResult[];
 }
 
-const leftovers = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('sallyport-redteam-'));
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+}
 
-async function redteam(...args: string[]): Promise<{ code: number; out: string; said: string }> {
-  let [out, said] = ['', ''];
+async function redteam(...args: string[]): Promise<Ran> {
+  let out = '';
   const context = createContext({
     env: { ...process.env, NO_COLOR: '1' },
     cwd: process.cwd(),
     stdin: process.stdin,
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (said += text) },
+    stdout: {
+      write: (text) => {
+        out += text;
+      },
+    },
+    stderr: { write: () => {} },
   });
-  const code = await runCommandLine(['redteam', ...args], context);
-  return { code, out, said };
+  const program = buildProgram(context);
+  if (!program.commands.some((command) => command.name() === 'redteam')) addRedteamCommand(program, context);
+  await program.parseAsync(['redteam', ...args], { from: 'user' });
+  return { code: context.exitCode, out };
 }
+
+const leftovers = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('sallyport-redteam-'));
+
+afterEach(() => {
+  expect(leftovers()).toEqual([]);
+});
+
+test('every attack from inside a real sandbox is refused by us, with proof', { timeout: 120_000 }, async () => {
+  const { code, out } = await redteam('--json');
+  const { attacks, counts, launcher } = JSON.parse(out) as Report;
+  expect(launcher).toBe('bubblewrap');
+  expect(attacks.length).toBeGreaterThanOrEqual(40);
+  // What an upstream sends back is not searched for credentials yet: these say so themselves.
+  const echoes = attacks.filter(({ name }) => name.startsWith('echo-'));
+  expect(echoes.map(({ verdict }) => verdict).filter((verdict) => verdict !== 'held' && verdict !== 'hole')).toEqual(
+    [],
+  );
+  const others = attacks.filter(({ name }) => !name.startsWith('echo-'));
+  const failed = others.filter(({ verdict, evidence }) => verdict !== 'held' && !isMissingHere(verdict, evidence));
+  expect(failed.map(({ name, verdict, evidence }) => `${verdict} ${name}: ${evidence}`)).toEqual([]);
+  expect(code).toBe(counts.hole > 0 ? 1 : counts.held === attacks.length ? 0 : 5);
+});
+
+/** A machine without disks or /dev/mem has none to attack. */
+function isMissingHere(verdict: Verdict, evidence: string): boolean {
+  return verdict === 'not run' && evidence === 'this machine has none';
+}
+
+describe('missing controls are found out', () => {
+  const through = [
+    'env-every-process',
+    'file-ssh-key',
+    'file-agent-logins',
+    'file-in-project',
+    'file-other-project',
+    'file-gateway-credentials',
+    'file-by-planted-link',
+    'file-by-proc-root',
+    'plant-git-hook',
+    'system-write',
+    'process-list',
+    'gateway-memory',
+    'gateway-environment',
+    'gateway-root',
+    'gateway-descriptors',
+    'gateway-signal',
+    'gateway-ptrace',
+    'neighbour-process',
+    'socket-admin',
+    'socket-docker',
+    'socket-ssh-agent',
+    'socket-packet',
+    'socket-raw',
+    'mount-change',
+    'become-root',
+    'gain-privileges',
+    'kernel-settings',
+    'add-address',
+    'add-interface',
+    'change-routes',
+    'namespace-of-the-host',
+    'journal-files',
+    'dns-foreign-name',
+    'dns-tunnel',
+    'host-not-allowed',
+    'plain-http',
+    'neighbour-identity',
+    'git-push-main',
+    'git-push-other-branch',
+    'git-force-push',
+    'git-delete-branch',
+    'git-push-workflow',
+    'git-foreign-push',
+    'git-foreign-clone',
+    'rest-foreign-repository',
+    'rest-repository-by-number',
+    'rest-merge',
+    'rest-release',
+    'rest-delete-repository',
+    'rest-contents',
+    'graphql-foreign-repository',
+    'graphql-merge',
+  ];
+  const held = ['address-ipv4', 'dns-records', 'front-host', 'host-loopback', 'interfaces', 'neighbour-port'];
+
+  test('by holes where it gets through, and only there', { timeout: 120_000 }, async () => {
+    const results = await attackWithoutControls([...through, ...held]);
+    const verdicts = [...results.values()].map(({ name, verdict, evidence }) => ({ name, verdict, evidence }));
+    expect(verdicts.filter(({ name, verdict }) => through.includes(name) && verdict !== 'hole')).toEqual([]);
+    expect(verdicts.filter(({ name, verdict }) => held.includes(name) && verdict !== 'held')).toEqual([]);
+  });
+});
+
+test('only the attacks that are asked for are made, one line each', async () => {
+  const { code, out } = await redteam('--only', 'file-ssh-key', 'dns-foreign-name');
+  const lines = out.trim().split('\n');
+  expect(lines[0]).toMatch(/^HELD +file-ssh-key +the private key in ~\/\.ssh \(ENOENT, though it exists outside\)$/);
+  expect(lines[1]).toMatch(/^HELD +dns-foreign-name .*NXDOMAIN/);
+  expect(lines.at(-1)).toMatch(/^2 attacks in a sandbox by bubblewrap: 2 held, no hole/);
+  expect(code).toBe(0);
+});

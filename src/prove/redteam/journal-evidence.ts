@@ -14,8 +14,10 @@ export class JournalEvidence {
 
   /** Records with a higher number. */
   after(seq: number): JournalRecord[] {
-    const records = this.#lines().map((line) => parse(line));
-    return records.filter((record): record is JournalRecord => record !== null && record.seq > seq);
+    return this.#lines().flatMap((line) => {
+      const record = parse(line);
+      return record === null || record.seq <= seq ? [] : [record];
+    });
   }
 
   /** Null: the chain holds. Otherwise where it breaks. */

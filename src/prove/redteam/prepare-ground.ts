@@ -50,6 +50,11 @@ export interface GroundPorts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** State in `home`, policy from `config`. */
   startGateway(home: string, config: string): Promise<GatewayUnderAttack>;
+  /** For those who want to see holes: another policy, another registration of the attacker. */
+  readonly loosen?: {
+    policy(document: Record<string, unknown>): Record<string, unknown>;
+    readonly registration: Readonly<Record<string, unknown>>;
+  };
 }
 
 export interface PreparedGround {
@@ -105,20 +110,21 @@ async function lay(
   const caFile = join(root, 'pretend-internet.pem');
   writeFileSync(caFile, world.certificate);
   const { servicePort, inwardPort } = services;
-  writeFileSync(config, stringify(redteamPolicy({ world: world.address, caFile, credentialFiles, inwardPort })));
+  const document = redteamPolicy({ world: world.address, caFile, credentialFiles, inwardPort });
+  writeFileSync(config, stringify(ports.loosen?.policy(document) ?? document));
   const gateway = await ports.startGateway(gatewayHome, config);
   later(() => gateway.stop());
 
   const workingDirectory = layWorkingDirectory(home, gatewayHome);
   const environment = { ...ports.environment, ...variables, HOME: home, SSH_AUTH_SOCK: sockets['ssh-agent'] };
-  const start = async (folder: string, script: string, repository: string): Promise<StartedSandbox> => {
+  const start = async (folder: string, script: string, registration: object): Promise<StartedSandbox> => {
     const started = await startSandbox(
       {
         launcher: ports.launcher,
         // An image brings a Node of its own.
         command: [ports.launcher.name === 'docker' ? 'node' : process.execPath, '-e', script],
         stdio: 'piped',
-        registration: { repos: [repository] },
+        registration: { ...registration },
         workingDirectory: folder,
         environment,
         userHome: home,
@@ -138,7 +144,10 @@ async function lay(
     return started;
   };
   const neighbour = await startNeighbour(start, join(home, 'other-project'), visited);
-  const started = await start(workingDirectory, insideScript(), ownRepository);
+  const started = await start(workingDirectory, insideScript(), {
+    repos: [ownRepository],
+    ...ports.loosen?.registration,
+  });
   const attacker = new Attacker(started.streams!);
   await attacker.ready();
   const ground: Ground = {
@@ -179,13 +188,15 @@ function layWorkingDirectory(home: string, gatewayHome: string): string {
 }
 
 async function startNeighbour(
-  start: (folder: string, script: string, repository: string) => Promise<StartedSandbox>,
+  start: (folder: string, script: string, registration: object) => Promise<StartedSandbox>,
   folder: string,
   visited: string[],
 ): Promise<Neighbour> {
   const abstractName = `redteam-neighbour-${process.pid}`;
   const sharedFile = `/dev/shm/${abstractName}`;
-  const started = await start(folder, neighbourScript(abstractName, sharedFile, 'nothing secret'), neighbourRepository);
+  const started = await start(folder, neighbourScript(abstractName, sharedFile, 'nothing secret'), {
+    repos: [neighbourRepository],
+  });
   const { stdout, stderr } = started.streams!;
   let errors = '';
   stderr.on('data', (chunk: Buffer) => {

@@ -100,6 +100,7 @@ describe('the mounts of a sandbox on the system of the host', () => {
     expect(plan.userName).toBe('agent');
     const passwd = readFileSync(`${ground.state}/sandboxes/one/files/etc/passwd`, 'utf8');
     expect(passwd).toContain(`agent:x:1000:1000::${ground.home}:`);
+    expect(ground.plan({ flavour: 'image', user: { uid: 0, gid: 0, name: 'root' } }).userName).toBe('root');
   });
 
   test('a home that is part of the system is not used', () => {

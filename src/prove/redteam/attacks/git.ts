@@ -52,7 +52,7 @@ function pushAttack(name: string, tried: string, codes: RegExp, ...lines: string
     needs: ['git'],
     looksAt: 'refs',
     control: allowedPush,
-    attempt: () => [script(`cd ${clone}`, 'git checkout -q --detach origin/sandbox/work', ...lines)],
+    attempt: () => [script(`cd ${clone}`, 'git checkout -q --detach origin/main', ...lines)],
     judge: (facts) => judgePush(facts, codes),
   };
 }
@@ -77,7 +77,6 @@ export const gitAttacks: readonly Attack[] = [
     'git-force-push',
     'a push that rewrites history',
     /^push\.force$/,
-    'git checkout -q --detach origin/main',
     commit('rewritten'),
     'git push --force origin HEAD:refs/heads/sandbox/work',
   ),

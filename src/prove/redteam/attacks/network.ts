@@ -55,7 +55,7 @@ function interfaceAttack(name: string, tried: string, ...attempts: Probe[]): Att
     judge({ observed }) {
       // What is asked for is there already, or not: the kernel says so only to those who may change it.
       const worked = observed.find(
-        ({ exit, text }) => exit === 0 || /File exists|No such (?:process|device)/.test(text),
+        ({ exit, text }) => exit === 0 || /File exists|already assigned|No such (?:process|device)/.test(text),
       );
       if (worked !== undefined) return hole(`the kernel would do it: ${inWords(worked)}`);
       const other = observed.find(({ text }) => !/Operation not permitted|Permission denied/.test(text));

@@ -1,0 +1,114 @@
+// Replaces a credential wherever it comes back, by a mask of equal length, so that lengths and framing stay true. The
+// forms of a credential are worked out once and kept as long as the Secret itself.
+import type { AnswerScrub, BodyScrub } from '../flow/answer-scrub.ts';
+import type { HeaderList } from '../flow/header-list.ts';
+import { reveal, type Secret } from '../flow/secret.ts';
+import { minSecretBytes } from './secret-forms.ts';
+import { SecretSearch } from './secret-search.ts';
+
+const mask = 0x2a;
+const none = Buffer.alloc(0);
+/** So few bytes of a beginning tell nothing: every key of a provider begins alike. */
+const maxReleasedBytes = 4;
+
+const searches = new WeakMap<Secret, SecretSearch>();
+
+/** Null: too short to be told from what an answer holds anyway. */
+export function scrubFor(secret: Secret): AnswerScrub | null {
+  let search = searches.get(secret);
+  if (search === undefined) {
+    const value = Buffer.from(reveal(secret), 'utf8');
+    if (value.length < minSecretBytes) return null;
+    search = new SecretSearch(value);
+    searches.set(secret, search);
+  }
+  return new SecretScrub(search);
+}
+
+class SecretScrub implements AnswerScrub {
+  replaced = 0;
+  readonly #search: SecretSearch;
+
+  constructor(search: SecretSearch) {
+    this.#search = search;
+  }
+
+  text(text: string): string {
+    if (text.length < this.#search.minBytes) return text;
+    const bytes = Buffer.from(text, 'latin1');
+    const { clean } = this.clean(bytes);
+    return clean === bytes ? text : clean.toString('latin1');
+  }
+
+  fields({ names, keys, values }: HeaderList): void {
+    // Nearly always there is nothing: then one look at all of them is enough. No form goes over a line end.
+    const all = Buffer.from(`${names.join('\n')}\n${values.join('\n')}`, 'latin1');
+    if (!this.#search.find(all, 0)) return;
+    for (let i = 0; i < names.length; i++) {
+      values[i] = this.text(values[i]!);
+      const name = this.text(names[i]!);
+      if (name === names[i]) continue;
+      names[i] = name;
+      keys[i] = name.toLowerCase();
+    }
+  }
+
+  openBody(): BodyScrub {
+    return new SecretBodyScrub(this);
+  }
+
+  /** The bytes without it, themselves if it is not in them, and where an unfinished one begins. */
+  clean(bytes: Buffer): { readonly clean: Buffer; readonly open: number } {
+    const search = this.#search;
+    let clean = bytes;
+    let at = 0;
+    while (search.find(bytes, at)) {
+      if (search.end < 0) return { clean, open: search.start };
+      // Not in place: who gave the bytes may still hold them.
+      if (clean === bytes) clean = Buffer.from(bytes);
+      clean.fill(mask, search.start, search.end);
+      this.replaced++;
+      at = search.end;
+    }
+    return { clean, open: bytes.length };
+  }
+}
+
+class SecretBodyScrub implements BodyScrub {
+  readonly #scrub: SecretScrub;
+  #held: Buffer = none;
+  /** How many of the held bytes have been given out already. */
+  #given = 0;
+
+  constructor(scrub: SecretScrub) {
+    this.#scrub = scrub;
+  }
+
+  get waiting(): number {
+    return this.#held.length - this.#given;
+  }
+
+  feed(chunk: Buffer): Buffer {
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const { clean, open } = this.#scrub.clean(bytes);
+    const given = this.#given;
+    this.#held = open === bytes.length ? none : bytes.subarray(open);
+    this.#given = Math.max(0, given - open);
+    if (given === 0 && open === bytes.length) return clean;
+    return clean.subarray(Math.min(given, open), open);
+  }
+
+  end(): Buffer {
+    const rest = this.#held.subarray(this.#given);
+    this.#held = none;
+    this.#given = 0;
+    return rest;
+  }
+
+  release(): Buffer {
+    if (this.#held.length > maxReleasedBytes) return none;
+    const rest = this.#held.subarray(this.#given);
+    this.#given = this.#held.length;
+    return rest;
+  }
+}
