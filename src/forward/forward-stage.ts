@@ -11,6 +11,7 @@ import { relayH2 } from './h2-relay.ts';
 import { H2Sessions, type H2Upstream } from './h2-sessions.ts';
 import { type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { originOf } from './request-head.ts';
+import { scrubAnswer } from './scrubbed-answer.ts';
 import { relayTunnel } from './tunnel-relay.ts';
 import { brokeOff, unnamed, unsafeAnswer } from './upstream-faults.ts';
 import { H1Upstream, UpstreamPool } from './upstream-pool.ts';
@@ -54,9 +55,10 @@ class Forwarder {
     this.#sessions.drop(sandboxId);
   }
 
-  run(flow: Injected): Promise<Forwarded> {
+  run(injected: Injected): Promise<Forwarded> {
     const settings = this.#relaySettings();
-    if (flow.canonical.kind === 'tunnel') return relayTunnel(this.#dialler, flow, settings);
+    if (injected.canonical.kind === 'tunnel') return relayTunnel(this.#dialler, injected, settings);
+    const flow = scrubAnswer(injected);
     // Kept apart by what was offered: an HTTP/2 client must not inherit a connection that HTTP/1.1 was asked for on.
     const offered = flow.exchange.form === 'wire' ? 'h1' : 'h2';
     const { scheme, host, port } = originOf(flow);

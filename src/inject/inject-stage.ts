@@ -12,6 +12,8 @@ import { connectionNames } from '../kit/hop-by-hop.ts';
 import type { CompiledPolicy, CredentialSpec, Injection } from '../policy/compiled.ts';
 import { type CredentialPlan, type HostPlan, HostPlans, isDropped } from './host-plan.ts';
 import { type LfsAccess, toStorage } from './lfs-storage-request.ts';
+import { askReadable } from './readable-answer.ts';
+import { scrubFor } from './secret-scrub.ts';
 import { withoutParameters } from './strip-query.ts';
 import { withoutSubprotocolKeys } from './subprotocol-keys.ts';
 
@@ -82,7 +84,7 @@ function settle(
     if (spec.anonymous) return withoutCredential(flow, plan);
     throw missing(spec.name, spec);
   }
-  const headers = endToEnd(flow, drop, plan.credentialed);
+  const headers = askReadable(endToEnd(flow, drop, plan.credentialed));
   let query = strippedQuery(flow, plan);
   const value = reveal(secret);
   switch (injection.kind) {
@@ -100,7 +102,8 @@ function settle(
   }
   for (const [name, text] of spec.companionDefaults) if (!headers.has(name.toLowerCase())) headers.append(name, text);
   for (const [name, text] of spec.companionForced) headers.append(name, text);
-  return learn(flow, { outgoing: new OutgoingRequest(targetOf(flow, query), headers), injected: spec.name });
+  const outgoing = new OutgoingRequest(targetOf(flow, query), headers, null, scrubFor(secret));
+  return learn(flow, { outgoing, injected: spec.name });
 }
 
 function withoutCredential(flow: Authorized, plan: HostPlan): Injected {

@@ -36,7 +36,7 @@ class SecretScrub implements AnswerScrub {
   text(text: string): string {
     if (text.length < this.#search.minBytes) return text;
     const bytes = Buffer.from(text, 'latin1');
-    const { clean } = this.clean(bytes);
+    const { clean } = this.clean(bytes, true);
     return clean === bytes ? text : clean.toString('latin1');
   }
 
@@ -57,13 +57,20 @@ class SecretScrub implements AnswerScrub {
     return new SecretBodyScrub(this);
   }
 
-  /** The bytes without it, themselves if it is not in them, and where an unfinished one begins. */
-  clean(bytes: Buffer): { readonly clean: Buffer; readonly open: number } {
+  /**
+   * The bytes without it, themselves if it is not in them, and where an unfinished one begins that more bytes may
+   * complete. `last`: no more will come.
+   */
+  clean(bytes: Buffer, last: boolean): { readonly clean: Buffer; readonly open: number } {
     const search = this.#search;
     let clean = bytes;
     let at = 0;
     while (search.find(bytes, at)) {
-      if (search.end < 0) return { clean, open: search.start };
+      if (search.end < 0) {
+        if (!last) return { clean, open: search.start };
+        at = search.start + 1;
+        continue;
+      }
       // Not in place: who gave the bytes may still hold them.
       if (clean === bytes) clean = Buffer.from(bytes);
       clean.fill(mask, search.start, search.end);
@@ -90,7 +97,7 @@ class SecretBodyScrub implements BodyScrub {
 
   feed(chunk: Buffer): Buffer {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const { clean, open } = this.#scrub.clean(bytes);
+    const { clean, open } = this.#scrub.clean(bytes, false);
     const given = this.#given;
     this.#held = open === bytes.length ? none : bytes.subarray(open);
     this.#given = Math.max(0, given - open);
@@ -99,7 +106,7 @@ class SecretBodyScrub implements BodyScrub {
   }
 
   end(): Buffer {
-    const rest = this.#held.subarray(this.#given);
+    const rest = this.#scrub.clean(this.#held, true).clean.subarray(this.#given);
     this.#held = none;
     this.#given = 0;
     return rest;

@@ -66,7 +66,8 @@ export class SecretSearch {
   }
 
   #isSuspect(bytes: Buffer, at: number, from: number): boolean {
-    if (this.#isPiece(bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24))) return true;
+    if (this.#isPiece(bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)))
+      return true;
     for (let i = Math.max(from, at - escapeReach); i < at + pieceBytes; i++) if (isEscape(bytes[i]!)) return true;
     return false;
   }

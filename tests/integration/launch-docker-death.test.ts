@@ -1,7 +1,8 @@
 // The launcher is killed outright, at any moment: no process, no container that runs, and the next start removes what a
 // killed launcher could not.
 import type { ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cleanDockerLeftovers, launcherLabel } from '../../src/launch/docker-leftovers.ts';
 import type { SandboxPlan } from '../../src/launch/sandbox-plan.ts';
@@ -11,6 +12,7 @@ import { type DockerDriver, makeDockerDriver } from './launch-docker-driver.ts';
 
 let dockerd: TestDockerd;
 let driver: DockerDriver;
+let temporary: string;
 const plan: SandboxPlan = {
   id: 'one',
   command: ['sh', '-c', 'trap "" TERM INT HUP; sleep 987654 & echo up; wait; sleep 987654'],
@@ -22,6 +24,8 @@ const plan: SandboxPlan = {
 beforeAll(async () => {
   dockerd = await startDockerd();
   driver = makeDockerDriver(dockerd.folder);
+  temporary = join(dockerd.folder, 'temporary');
+  mkdirSync(temporary);
   await dockerd.importImage('tools:1', { programs: ['sh', 'sleep'] });
 });
 
@@ -31,7 +35,7 @@ afterAll(async () => {
 
 /** Until it has said `word`. */
 async function begun(word: string): Promise<ChildProcess> {
-  const child = driver.start('tools:1', plan, dockerd.environment);
+  const child = driver.start('tools:1', plan, { ...dockerd.environment, TMPDIR: temporary });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => {
@@ -81,6 +85,7 @@ describe('a launcher that is killed', () => {
       await nothingRuns();
       await cleanDockerLeftovers({ environment: dockerd.environment });
       expect(await dockerd.containers()).toEqual([]);
+      expect(readdirSync(temporary)).toEqual([]);
     });
 
   test('while it prepares leaves nothing that the next start does not remove', async () => {

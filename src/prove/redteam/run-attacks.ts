@@ -71,7 +71,9 @@ export class AttackRun {
     const seq = this.#journal.after(0).at(-1)?.seq ?? 0;
     const [seenBefore, visitedBefore] = [world.seen.length, visited.length];
     const refsBefore = attack.looksAt === 'refs' ? await github.git.refs() : '';
-    const observed = await attacker.attempt(attack.attempt(ground));
+    const probes = attack.attempt(ground);
+    const observed = await attacker.attempt(probes);
+    if (probes.length === 0 || observed.length !== probes.length) return unproven('not everything was tried');
     for (let settled = 0; ; settled++) {
       await sleep(settled === 0 ? 5 : settleMs);
       const facts: Facts = {

@@ -1,7 +1,24 @@
-import { describe, expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { attackList } from '../../../src/prove/redteam/attack-list.ts';
 import { judgeLines } from '../../../src/prove/redteam/attacks/kernel-attack.ts';
-import { facts, observation } from './facts.ts';
+import { plantBaits } from '../../../src/prove/redteam/plant-baits.ts';
+import { facts, ground, observation } from './facts.ts';
+
+/** What is there outside, so that the only thing unknown is what happened inside. */
+const root = mkdtempSync(join(tmpdir(), 'sallyport-attacks-'));
+const home = join(root, 'home');
+const gatewayHome = join(root, 'state');
+const { baits } = plantBaits(home, join(root, 'credentials'));
+for (const name of ['journal/000001.jsonl', 'registry.json', 'run/admin.sock']) {
+  mkdirSync(join(gatewayHome, name, '..'), { recursive: true });
+  writeFileSync(join(gatewayHome, name), '');
+}
+const planted = { ...ground, home, gatewayHome, baits, sockets: { docker: root, 'ssh-agent': root } };
+
+afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 describe('the list of attacks', () => {
   test('has at least forty, each under a name of its own that can be typed', () => {
@@ -33,7 +50,7 @@ describe('the list of attacks', () => {
     '%s: an attempt of which nothing is known is never held',
     (name, attack) => {
       const silence = Array.from({ length: 12 }, () => observation({ error: 'no answer' }));
-      const { verdict } = attack.judge(facts({ observed: silence, control: silence }));
+      const { verdict } = attack.judge(facts({ ground: planted, observed: silence, control: silence }));
       expect(`${name} ${verdict}`).toBe(`${name} unproven`);
     },
   );

@@ -1,0 +1,71 @@
+// Takes the coding off an answer that came compressed though it was asked for plain, so that it can be read. Bounded: what
+// comes out is passed on at the client's pace. An answer that does not decode never looks whole.
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { BodyWriter } from '../flow/exchange.ts';
+import type { HeaderList } from '../flow/header-list.ts';
+
+export type DecodedCoding = 'gzip' | 'deflate' | 'br';
+
+const known: Readonly<Record<string, DecodedCoding | null>> = {
+  identity: null,
+  gzip: 'gzip',
+  'x-gzip': 'gzip',
+  deflate: 'deflate',
+  br: 'br',
+};
+
+/** Null: none. */
+export function codingOf(headers: HeaderList): DecodedCoding | 'unreadable' | null {
+  // Messages of gRPC are compressed one by one, inside the body.
+  const grpc = headers.get('grpc-encoding');
+  if (grpc !== undefined && grpc.trim().toLowerCase() !== 'identity') return 'unreadable';
+  const names = headers
+    .getAll('content-encoding')
+    .flatMap((value) => value.split(','))
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '' && name !== 'identity');
+  if (names.length === 0) return null;
+  return (names.length === 1 ? known[names[0]!] : undefined) ?? 'unreadable';
+}
+
+/** A writer of coded bytes, whose content goes to `to`. */
+export function decodeTo(to: BodyWriter, coding: DecodedCoding): BodyWriter {
+  const decoder = open(coding);
+  let trailers: HeaderList | null = null;
+  let over = false;
+  const writer: BodyWriter = {
+    onDrain: null,
+    write: (chunk) => over || decoder.write(chunk),
+    flush: () => to.flush(),
+    end: (fields) => {
+      trailers = fields;
+      decoder.end();
+    },
+    fail: (reason) => {
+      over = true;
+      decoder.destroy();
+      to.fail(reason);
+    },
+  };
+  decoder.on('drain', () => writer.onDrain?.());
+  decoder.on('data', (piece: Buffer) => {
+    if (!over && !to.write(piece)) decoder.pause();
+  });
+  to.onDrain = () => decoder.resume();
+  decoder.on('end', () => {
+    if (!over) to.end(trailers);
+    over = true;
+  });
+  decoder.on('error', (error) => {
+    if (!over) to.fail(error);
+    over = true;
+    // Whoever waits for room would wait for ever.
+    writer.onDrain?.();
+  });
+  return writer;
+}
+
+function open(coding: DecodedCoding) {
+  if (coding === 'br') return createBrotliDecompress();
+  return coding === 'gzip' ? createGunzip() : createInflate();
+}
