@@ -181,7 +181,7 @@ export const fileAttacks: readonly Attack[] = [
       { do: 'open', path: join(workingDirectory, harmlessFile), flags: 'r+' },
     ]),
     attempt: () =>
-      ['/usr/bin/env', '/etc/passwd', '/etc/hosts', '/etc/ssl/certs/ca-certificates.crt']
+      ['/usr/lib/os-release', '/etc/passwd', '/etc/hosts', '/etc/ssl/certs/ca-certificates.crt']
         .filter((path) => existsSync(path))
         .map((path): Probe => ({ do: 'open', path, flags: 'r+' })),
     judge: (facts) => stoppedByKernel(facts, ['EROFS', 'EACCES', 'EPERM'], 'the system is read-only inside'),
