@@ -3,6 +3,7 @@
 // be put in: a placeholder must not reach the host's telemetry paths either.
 import { hopByHopNames } from '../kit/hop-by-hop.ts';
 import type { CompiledPolicy, CredentialSpec, Placement } from '../policy/compiled.ts';
+import { unreadableWishes } from './readable-answer.ts';
 
 /** A policy with wildcards lets a sandbox think up names without end. */
 const maxHosts = 4096;
@@ -22,7 +23,7 @@ export interface CredentialPlan {
   readonly spec: CredentialSpec;
   /** Those of its placements that cover the host, in the order of the document. */
   readonly placements: readonly Placement[];
-  /** `HostPlan.drop` and the fields that this credential's forced companions replace. */
+  /** `HostPlan.drop`, the fields that this credential's forced companions replace, and wishes about the answer. */
   readonly drop: ReadonlySet<string>;
 }
 
@@ -93,7 +94,7 @@ function makePlan(specs: readonly CredentialSpec[], host: string): HostPlan {
   const credentials = new Map<string, CredentialPlan>();
   for (const spec of specs) {
     const placements = spec.placements.filter((placement) => placement.hosts.some((pattern) => pattern.covers(host)));
-    const own = new Set(drop);
+    const own = new Set([...drop, ...unreadableWishes]);
     for (const [name] of spec.companionForced) own.add(name.toLowerCase());
     credentials.set(spec.name, { spec, placements, drop: own });
   }

@@ -12,7 +12,7 @@ import { connectionNames } from '../kit/hop-by-hop.ts';
 import type { CompiledPolicy, CredentialSpec, Injection } from '../policy/compiled.ts';
 import { type CredentialPlan, type HostPlan, HostPlans, isDropped } from './host-plan.ts';
 import { type LfsAccess, toStorage } from './lfs-storage-request.ts';
-import { askReadable } from './readable-answer.ts';
+import { plainWish } from './readable-answer.ts';
 import { scrubFor } from './secret-scrub.ts';
 import { withoutParameters } from './strip-query.ts';
 import { withoutSubprotocolKeys } from './subprotocol-keys.ts';
@@ -84,7 +84,7 @@ function settle(
     if (spec.anonymous) return withoutCredential(flow, plan);
     throw missing(spec.name, spec);
   }
-  const headers = askReadable(endToEnd(flow, drop, plan.credentialed));
+  const headers = endToEnd(flow, drop, plan.credentialed).append(...plainWish);
   let query = strippedQuery(flow, plan);
   const value = reveal(secret);
   switch (injection.kind) {

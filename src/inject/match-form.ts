@@ -2,10 +2,10 @@
 // \\, \u002f) escape them. Says also when the bytes end before it can be told.
 import type { Form } from './secret-forms.ts';
 
-/** It does not stand here. */
-export const nothing = -1;
 /** All that is here belongs to it, and more would have to come. */
-export const unfinished = -2;
+export const unfinished = -1;
+/** It does not stand here. Of several answers the largest counts. */
+export const nothing = -2;
 
 const percent = 0x25;
 const backslash = 0x5c;
@@ -36,9 +36,9 @@ export function matchForm(bytes: Buffer, at: number, { first, second }: Form, fr
     }
     // A percent sign or backslash that belongs to the secret itself may be written either way.
     const asItIs = matchForm(bytes, here + 1, { first, second }, i + 1);
-    if (asItIs >= 0 || length === nothing) return asItIs;
+    if (length === nothing) return asItIs;
     const escaped = length === unfinished ? unfinished : matchForm(bytes, here + length, { first, second }, i + 1);
-    return escaped === nothing ? asItIs : escaped;
+    return Math.max(asItIs, escaped);
   }
   return here;
 }

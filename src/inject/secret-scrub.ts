@@ -3,6 +3,7 @@
 import type { AnswerScrub, BodyScrub } from '../flow/answer-scrub.ts';
 import type { HeaderList } from '../flow/header-list.ts';
 import { reveal, type Secret } from '../flow/secret.ts';
+import { unfinished } from './match-form.ts';
 import { minSecretBytes } from './secret-forms.ts';
 import { SecretSearch } from './secret-search.ts';
 
@@ -66,7 +67,7 @@ class SecretScrub implements AnswerScrub {
     let clean = bytes;
     let at = 0;
     while (search.find(bytes, at)) {
-      if (search.end < 0) {
+      if (search.end === unfinished) {
         if (!last) return { clean, open: search.start };
         at = search.start + 1;
         continue;

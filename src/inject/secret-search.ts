@@ -1,6 +1,6 @@
 // Finds a credential in bytes, in any of its forms, without looking at most of them: whatever is at least so long must
 // cover one of the places that are looked at, and what stands there is nearly never a piece of it.
-import { isEscape, matchForm, nothing, unfinished } from './match-form.ts';
+import { isEscape, matchForm, nothing } from './match-form.ts';
 import { type Form, formsOf } from './secret-forms.ts';
 
 /** Pieces of this many bytes are compared first. */
@@ -10,7 +10,7 @@ const escapeReach = 5;
 const tableBits = 16;
 
 export class SecretSearch {
-  /** Where the last find() found one, and where it ends; `end` is -1 when the bytes end first. */
+  /** Where the last find() found one, and where it ends; `end` is `unfinished` when the bytes end first. */
   start = 0;
   end = 0;
   readonly minBytes: number;
@@ -55,13 +55,10 @@ export class SecretSearch {
 
   #standsAt(bytes: Buffer, at: number): boolean {
     let end = nothing;
-    for (const form of this.#forms) {
-      const found = matchForm(bytes, at, form);
-      if (found > end || (found === unfinished && end === nothing)) end = found;
-    }
+    for (const form of this.#forms) end = Math.max(end, matchForm(bytes, at, form));
     if (end === nothing) return false;
     this.start = at;
-    this.end = end === unfinished ? -1 : end;
+    this.end = end;
     return true;
   }
 

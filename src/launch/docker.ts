@@ -1,7 +1,7 @@
 // The launcher for container images. Two containers: a holder, which owns a network with no interface but lo and a pid
 // namespace, and the command, which joins both. Only the docker command line is used; no flag of it comes from outside.
 import { randomBytes } from 'node:crypto';
-import { closeSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { isatty } from 'node:tty';
@@ -107,17 +107,23 @@ async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creati
   }
 }
 
-/** A file that is gone with us, however we end. Docker opens it by its descriptor, which it cannot do with a pipe of Node's. */
+/** A file without a name, gone with us however we end. Docker opens it by its descriptor, which no pipe of Node's allows. */
 function openNameless(text: string): number {
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-docker-'));
+  let file: number;
   try {
-    const path = join(folder, 'file');
-    writeFileSync(path, text);
-    return openSync(path, 'r');
-  } finally {
+    file = openSync(tmpdir(), temporaryFile | constants.O_DIRECTORY | constants.O_RDWR, 0o600);
+  } catch {
+    // A file system that cannot: it has a name for a moment.
+    const folder = mkdtempSync(join(tmpdir(), 'sallyport-docker-'));
+    file = openSync(join(folder, 'file'), 'wx+', 0o600);
     rmSync(folder, { recursive: true, force: true });
   }
+  writeSync(file, text);
+  return file;
 }
+
+/** O_TMPFILE, the same on every machine without the O_DIRECTORY that belongs to it (open(2)). Node has no name for it. */
+const temporaryFile = 0o20000000;
 
 /** The fifth field, in which the kernel writes blanks and the like as octal numbers. */
 export function readMountPoints(mountinfo: string): readonly string[] {

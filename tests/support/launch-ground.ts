@@ -101,6 +101,8 @@ export function makeLaunchGround(): LaunchGround {
       cwd: folder,
       env: { PATH: process.env.PATH, HOME: folder, ...order.launcherEnvironment },
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      // A process group of its own: should a sandbox reach that of its launcher, the test is not in it.
+      detached: true,
     });
   };
   return {

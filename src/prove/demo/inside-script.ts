@@ -65,11 +65,13 @@ function inside(order: InsideOrder): void {
     new Promise((resolve, reject) => {
       const { hostname } = new URL(url);
       const proxy = new URL(process.env.SALLYPORT_PROXY ?? '');
+      const authority = `${hostname}:443`;
       const tunnel = http.request({
         host: proxy.hostname,
         port: proxy.port,
         method: 'CONNECT',
-        path: `${hostname}:443`,
+        path: authority,
+        headers: { host: authority },
       });
       tunnel.on('error', reject);
       tunnel.on('connect', (_, socket) => {

@@ -74,6 +74,7 @@ export const echoPaths = {
   body: '/v1/echo-body',
   gzip: '/v1/echo-gzip',
   split: '/v1/echo-split',
+  slow: '/v1/echo-slow',
   error: '/v1/echo-error',
   location: '/v1/echo-location',
   socket: '/v1/echo-socket',
@@ -116,12 +117,23 @@ function echo(response: PretendResponse, { url, method }: SeenRequest, key: stri
       reply(response, 302, undefined, { location: `https://${foreignHost}/?key=${key}` });
       return;
     case echoPaths.split:
-      // In two writes, so that a search of each chunk by itself finds nothing.
-      response.writeHead(200, { 'content-type': 'text/plain' });
-      response.write(`you sent ${key.slice(0, 20)}`);
-      setTimeout(() => response.end(`${key.slice(20)}\n`), 50);
+      echoInPieces(response, key, 20, 20);
+      return;
+    case echoPaths.slow:
+      echoInPieces(response, key, 5, 150);
       return;
     default:
       reply(response, 200, { reached: providerHost, method, url });
   }
+}
+
+/** So that a search of each piece by itself, or one that does not wait, finds nothing. */
+function echoInPieces(response: PretendResponse, key: string, length: number, pauseMs: number): void {
+  response.writeHead(200, { 'content-type': 'text/plain' });
+  const pieces = key.match(new RegExp(`.{1,${length}}`, 'g')) ?? [];
+  const next = (i: number): void => {
+    if (i === pieces.length) response.end('\n');
+    else response.write(pieces[i]!, () => setTimeout(next, pauseMs, i + 1));
+  };
+  next(0);
 }

@@ -129,6 +129,11 @@ export const credentialAttacks: readonly Attack[] = [
   ),
   echoAttack('echo-body', 'an answer that has the credential in its body', send(providerHost, echoPaths.body)),
   echoAttack('echo-error', 'an error page that quotes the credential', send(providerHost, echoPaths.error)),
+  echoAttack(
+    'echo-slow',
+    'a body that has the credential in small pieces, with pauses',
+    send(providerHost, echoPaths.slow),
+  ),
   echoAttack('echo-split', 'a body that has the credential across two chunks', send(providerHost, echoPaths.split)),
   {
     ...echoAttack('echo-gzip', 'a compressed body that has the credential', {

@@ -19,10 +19,16 @@ const runtimes = [
 ];
 const onThisMachine = (): string[] => runtimes.filter((path) => existsSync(path));
 
-function outOfReach(facts: Facts, paths: readonly string[]): Finding {
-  return unlessVisited(facts, () =>
-    facts.observed.some(({ error }) => error === null) ? hole('it was reached') : hiddenInside(facts, paths),
-  );
+/** `live`: somebody listens there outside, as we know; the first of what was tried. */
+function outOfReach(facts: Facts, live: readonly string[], others: readonly string[] = []): Finding {
+  return unlessVisited(facts, () => {
+    if (facts.observed.some(({ error }) => error === null)) return hole('it was reached');
+    // Where it was masked there is a file, and nobody listens on that.
+    const observed = facts.observed.map((one, i) =>
+      one.error === 'ECONNREFUSED' && i < live.length ? { ...one, error: 'ENOENT' } : one,
+    );
+    return hiddenInside({ ...facts, observed }, [...live, ...others]);
+  });
 }
 
 const visit = (path: string): Probe => ({ do: 'unix', path });
@@ -42,7 +48,7 @@ export const socketAttacks: readonly Attack[] = [
     tried: 'sockets of container runtimes: a planted one, and those of this machine',
     control: ownSocket,
     attempt: ({ sockets }) => [sockets.docker, ...onThisMachine()].map(visit),
-    judge: (facts) => outOfReach(facts, [facts.ground.sockets.docker, ...onThisMachine()]),
+    judge: (facts) => outOfReach(facts, [facts.ground.sockets.docker], onThisMachine()),
   },
   {
     name: 'socket-ssh-agent',
