@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --min-semi-space-size=8 --max-semi-space-size=32
 // The `sallyport` command: hands the process's own streams and arguments to the command line and ends with its code.
-import { createContext } from './cli/cli-context.ts';
+import { createContext, takePath } from './cli/cli-context.ts';
 import { runCommandLine } from './cli/program.ts';
 
 // A reader that has seen enough (`sallyport logs | head`) is no failure.
@@ -10,6 +10,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const context = createContext({
   env: process.env,
+  userPath: takePath(process.env, process.cwd()),
   cwd: process.cwd(),
   // Opened when somebody asks: opening a pipe would change it for the command that `run` hands it to.
   get stdin() {
@@ -20,3 +21,5 @@ const context = createContext({
 });
 
 process.exitCode = await runCommandLine(process.argv.slice(2), context);
+// Everything is done and said. Should something still hold the process, it is not worth waiting for.
+setTimeout(() => process.exit(), 3_000).unref();

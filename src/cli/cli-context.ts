@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import picocolors from 'picocolors';
 import { AdminClient } from '../admin/admin-client.ts';
 import { findHome, type Places, placesIn } from '../kit/home.ts';
+import { pathOutside } from '../kit/path-outside.ts';
 import { exitCode } from './exit-code.ts';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
@@ -13,6 +14,8 @@ export type Input = Readable & { readonly isTTY?: boolean; setRawMode?(raw: bool
 
 export interface CliContext {
   readonly env: NodeJS.ProcessEnv;
+  /** PATH as the user has it, for what runs in a sandbox; that of `env` is for programs of our own. */
+  readonly userPath: string;
   readonly cwd: string;
   readonly places: Places;
   /** Not touched unless it is asked for: it may belong to a command in a sandbox. */
@@ -31,10 +34,22 @@ export interface CliContext {
 
 export interface ContextParts {
   readonly env: NodeJS.ProcessEnv;
+  /** Default: PATH of `env`. */
+  readonly userPath?: string;
   readonly cwd: string;
   readonly stdin: Input;
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
+}
+
+/**
+ * Takes out of PATH what lies where we stand: a sandbox has written there, or will, and no program of our own may come from
+ * it. Returns PATH as it was, which is what the command in a sandbox gets.
+ */
+export function takePath(env: NodeJS.ProcessEnv, cwd: string): string {
+  const path = env.PATH ?? '';
+  env.PATH = pathOutside(path, [cwd]);
+  return path;
 }
 
 export function createContext(parts: ContextParts): CliContext {
@@ -44,6 +59,7 @@ export function createContext(parts: ContextParts): CliContext {
   const plain = env.NO_COLOR !== undefined && env.NO_COLOR !== '';
   return {
     env,
+    userPath: parts.userPath ?? env.PATH ?? '',
     cwd: parts.cwd,
     places,
     get stdin() {

@@ -92,7 +92,7 @@ export function describeDemo(
     const clean = printable(text);
     return clean.length <= room ? clean : `${clean.slice(0, room - 1)}…`;
   };
-  const fact = (name: string, text: string): string => `  ${colors.dim(name.padEnd(13))} ${cut(text, width - 16)}`;
+  const fact = (name: string, text: string): string => `  ${colors.dim(name.padEnd(14))} ${cut(text, width - 17)}`;
   const lines = [
     `${colors.bold('Sallyport')}  a real sandbox (${facts.launcher}) and a real gateway; only the providers are pretended`,
     '',
@@ -100,7 +100,7 @@ export function describeDemo(
     fact('sandbox holds', worked.sandboxHolds),
     fact('provider got', worked.providerGot),
     fact('it answered', `${worked.status ?? 'nothing'}  ${worked.answer}`),
-    fact('the key file', `${worked.keyFileRead} (inside the sandbox)`),
+    fact('key file there', worked.keyFileRead),
     '',
   ];
   for (const { tried, about, words } of refused) {

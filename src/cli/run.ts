@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { CredentialStatus } from '../admin/admin-ports.ts';
+import { pathOutside } from '../kit/path-outside.ts';
 import type { LauncherName, RunningSandbox } from '../launch/sandbox-plan.ts';
 import type { SandboxRequest, StartedSandbox } from '../launch/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
@@ -96,7 +97,7 @@ interface Run {
 
 async function begin(context: CliContext, command: readonly string[], options: RunOptions): Promise<Run> {
   // Before anything is loaded that takes credentials out of it.
-  const environment = { ...context.env };
+  const environment = { ...context.env, PATH: context.userPath };
   const coming = options.gateway === true ? null : startOwn(context, options);
   // Whoever waits for it hears of its failure; until then it must not count as unheard.
   coming?.catch(() => {});
@@ -130,13 +131,20 @@ async function asRequest(
   const { cleanRunFolders } = await import('../launch/run-folder.ts');
   const userHome = environment.HOME ?? '/';
   const places = { cwd: context.cwd, home: userHome };
-  const launcher = await findLauncher({ wanted: options.launcher, image: options.image, environment });
+  const own = { ...environment, PATH: process.env.PATH };
+  const launcher = await findLauncher({ wanted: options.launcher, image: options.image, environment: own });
   // In plain unshare the files of the host stay where they are, and the state directory is out of sight: not there.
   const runFolders =
     launcher.name === 'unshare'
       ? join(tmpdir(), `sallyport-sandboxes-${process.geteuid?.()}`)
       : context.places.sandboxFolders;
   void cleanRunFolders(runFolders).catch(() => {});
+  const mounts = [
+    ...(options.mount ?? []).map((text) => parseMount(text, 'read-write', places)),
+    ...(options.ro ?? []).map((text) => parseMount(text, 'read-only', places)),
+  ];
+  const writable = mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source);
+  process.env.PATH = pathOutside(process.env.PATH ?? '', writable);
   return {
     launcher,
     command,
@@ -148,10 +156,7 @@ async function asRequest(
     stateFolder: context.places.home,
     runFolders,
     persistentHome: options.home === 'persist' ? context.places.persistentHome : null,
-    mounts: [
-      ...(options.mount ?? []).map((text) => parseMount(text, 'read-write', places)),
-      ...(options.ro ?? []).map((text) => parseMount(text, 'read-only', places)),
-    ],
+    mounts,
     variables: options.env ?? [],
     hideEnvFiles: options.hideEnvFiles === true,
   };

@@ -7,13 +7,31 @@ export const unfinished = -1;
 /** It does not stand here. Of several answers the largest counts. */
 export const nothing = -2;
 
+const quote = 0x22;
 const percent = 0x25;
+const slash = 0x2f;
 const backslash = 0x5c;
 const letterU = 0x75;
 const zero = 0x30;
 
 export function isEscape(byte: number): boolean {
   return byte === percent || byte === backslash;
+}
+
+/** What may follow a backslash that stands for one of these bytes, by byte: 1. */
+export function shortEscapes(forms: readonly Form[]): Uint8Array {
+  const table = new Uint8Array(256);
+  table[letterU] = 1;
+  for (const { first } of forms) for (const byte of first) if (hasShortEscape(byte)) table[byte] = 1;
+  return table;
+}
+
+/** Could an escape of one of these bytes begin here? `table` of shortEscapes(). */
+export function mayEscape(bytes: Buffer, at: number, table: Uint8Array): boolean {
+  const byte = bytes[at]!;
+  if (!isEscape(byte)) return false;
+  if (at + 1 >= bytes.length) return true;
+  return byte === percent ? digitOf(bytes[at + 1]!) >= 0 : table[bytes[at + 1]!] === 1;
 }
 
 /** The offset behind it, `nothing` or `unfinished`. `from`: the place in the form to begin with. */
@@ -49,14 +67,18 @@ function escapeLength(bytes: Buffer, at: number, first: number, second: number):
   if (at + 1 >= bytes.length) return unfinished;
   const next = bytes[at + 1]!;
   if (next !== letterU) {
-    const short = next === 0x2f || next === 0x22 || next === backslash;
-    return short && (next === first || next === second) ? 2 : nothing;
+    return hasShortEscape(next) && (next === first || next === second) ? 2 : nothing;
   }
   for (let i = at + 2; i < at + 4; i++) {
     if (i >= bytes.length) return unfinished;
     if (bytes[i] !== zero) return nothing;
   }
   return hexLength(bytes, at, 4, first, second);
+}
+
+/** JSON has other short escapes, for control characters, which no credential has. */
+function hasShortEscape(byte: number): boolean {
+  return byte === slash || byte === quote || byte === backslash;
 }
 
 /** Two hexadecimal digits, `before` bytes behind `at`, that spell one of two bytes. */

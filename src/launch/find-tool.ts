@@ -4,12 +4,12 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { LaunchError } from './sandbox-plan.ts';
 
-/** Where system programs are when the user's PATH leaves them out: an ordinary user's often has no sbin. */
+/** Where system programs are, also where the user's PATH leaves them out: an ordinary user's often has no sbin. */
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** Null when it is not there. Only absolute entries of PATH are looked at: never the working directory. */
+/** Null when it is not there. The system's own come first; of PATH only absolute entries: never the working directory. */
 export function findTool(name: string, path = process.env.PATH ?? ''): string | null {
-  for (const folder of [...path.split(':').filter(isAbsolute), ...systemFolders]) {
+  for (const folder of [...systemFolders, ...path.split(':').filter(isAbsolute)]) {
     const file = join(folder, name);
     if (isExecutable(file)) return file;
   }

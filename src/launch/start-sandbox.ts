@@ -284,9 +284,9 @@ function isInPath(program: string, path: readonly string[]): boolean {
 }
 
 /** Name and address for commits, from the user's own configuration and never from the repository's. */
-function readGitIdentity({ environment, userHome }: SandboxRequest): Promise<GitIdentity> {
+function readGitIdentity({ userHome }: SandboxRequest): Promise<GitIdentity> {
   return new Promise((resolve) => {
-    const options = { cwd: '/', env: { PATH: environment.PATH, HOME: userHome }, timeout: 2000 };
+    const options = { cwd: '/', env: { PATH: process.env.PATH, HOME: userHome }, timeout: 2000 };
     execFile('git', ['config', '--global', '--get-regexp', '^user\\.(name|email)$'], options, (_, stdout) => {
       const value = (key: string) => new RegExp(`^user\\.${key} (.*)$`, 'm').exec(String(stdout))?.[1] ?? null;
       resolve({ name: value('name'), email: value('email') });

@@ -64,7 +64,11 @@ function processes(text: string): readonly number[] {
 const nothingRuns = () =>
   eventually(async () => {
     const running = (await dockerd.containers()).filter((line) => !line.endsWith(' created'));
-    return running.length === 0 && processes(dockerd.folder).every((pid) => isDaemon(pid)) && sleepers() === 0;
+    return (
+      running.length === 0 &&
+      processes(dockerd.folder).every((pid) => isDaemon(pid)) &&
+      processes('987654').length === 0
+    );
   }, 'nothing of the sandbox runs');
 
 /** What the next start does. The daemon may still be removing one by itself. */
@@ -72,9 +76,6 @@ async function nothingIsLeft(): Promise<void> {
   await cleanDockerLeftovers({ environment: dockerd.environment });
   await eventually(async () => (await dockerd.containers()).length === 0, 'no container is left');
 }
-
-const sleepers = (): number =>
-  processes('987654').filter((pid) => !readFileSync(`/proc/${pid}/stat`).includes(') Z')).length;
 
 function isDaemon(pid: number): boolean {
   try {
@@ -107,7 +108,8 @@ describe('a launcher that is killed', () => {
 
   test('together with its docker commands takes every process with it', async () => {
     const child = await begun('up');
-    const commands = processes('sallyport-').filter((pid) => isChildOf(pid, child.pid!));
+    const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+    const commands = children.trim().split(' ').map(Number);
     expect(commands.length).toBe(2);
     for (const pid of [child.pid!, ...commands]) process.kill(pid, 'SIGKILL');
     await nothingRuns();
@@ -143,8 +145,3 @@ test('only what belongs to a launcher that is gone is removed', async () => {
     ['alive', 'another-pid-namespace', 'foreign', 'unreadable'].map((name) => `${name} created`),
   );
 });
-
-function isChildOf(pid: number, parent: number): boolean {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
-}

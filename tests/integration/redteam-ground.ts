@@ -66,7 +66,8 @@ function createLeakyLauncher(): Launcher {
         pid: namespace.pid,
         discard: () => namespace.end(),
         async start({ command, workingDirectory, environment }) {
-          const child = spawn('nsenter', ['--target', String(namespace.pid), '--net', '--', ...command], {
+          const [program, ...args] = ['nsenter', '--target', String(namespace.pid), '--net', '--', ...command];
+          const child = spawn(program!, args, {
             cwd: workingDirectory,
             env: { ...environment, PATH: process.env.PATH ?? '' },
           });

@@ -52,15 +52,9 @@ test('every attack from inside a real sandbox is refused by us, with proof', { t
   const { attacks, counts, launcher } = JSON.parse(out) as Report;
   expect(launcher).toBe('bubblewrap');
   expect(attacks.length).toBeGreaterThanOrEqual(40);
-  // What an upstream sends back is not searched for credentials yet: these say so themselves.
-  const echoes = attacks.filter(({ name }) => name.startsWith('echo-'));
-  expect(echoes.map(({ verdict }) => verdict).filter((verdict) => verdict !== 'held' && verdict !== 'hole')).toEqual(
-    [],
-  );
-  const others = attacks.filter(({ name }) => !name.startsWith('echo-'));
-  const failed = others.filter(({ verdict, evidence }) => verdict !== 'held' && !isMissingHere(verdict, evidence));
+  const failed = attacks.filter(({ verdict, evidence }) => verdict !== 'held' && !isMissingHere(verdict, evidence));
   expect(failed.map(({ name, verdict, evidence }) => `${verdict} ${name}: ${evidence}`)).toEqual([]);
-  expect(code).toBe(counts.hole > 0 ? 1 : counts.held === attacks.length ? 0 : 5);
+  expect(code).toBe(counts.held === attacks.length ? 0 : 5);
 });
 
 /** A machine without disks or /dev/mem has none to attack. */

@@ -38,6 +38,7 @@ function inside(order: InsideOrder): void {
   const { readFileSync } = process.getBuiltinModule('node:fs');
   const { spawn } = process.getBuiltinModule('node:child_process');
   const http = process.getBuiltinModule('node:http');
+  const https = process.getBuiltinModule('node:https');
   const tls = process.getBuiltinModule('node:tls');
   type Seen = Omit<InsideReport, 'step'>;
 
@@ -77,7 +78,7 @@ function inside(order: InsideOrder): void {
       tunnel.on('connect', (_, socket) => {
         const secure = tls.connect({ socket, servername: hostname });
         secure.on('error', reject);
-        const request = http.request(url.replace('https:', 'http:'), { createConnection: () => secure, agent: false });
+        const request = https.request(url, { createConnection: () => secure, headers: { host: hostname } });
         request.on('error', reject);
         request.on('response', async (answer) => {
           let text = '';
@@ -137,10 +138,8 @@ function inside(order: InsideOrder): void {
     await step('foreign-repository', () => ask(order.foreignApiUrl));
     await step('delete-repository', () => ask(order.deleteUrl, { method: 'DELETE' }));
   };
-  Promise.all([git(), requests()]).catch((error: unknown) => {
-    process.stderr.write(`${String(error)}\n`);
-    process.exit(1);
-  });
+  // What a failed step left open must not keep the sandbox alive.
+  Promise.all([git(), requests()]).finally(() => process.exit());
 }
 
 /** A bundler that keeps names wraps functions in a helper, which the text must bring itself. */

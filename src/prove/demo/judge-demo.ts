@@ -89,7 +89,7 @@ const expected: readonly Expected[] = [
   },
   {
     step: 'foreign-repository',
-    about: 'another repository, with the same token',
+    about: 'a repository that is not its own',
     tried: ({ foreignApiUrl }) => `GET ${foreignApiUrl}`,
     code: 'repo.not-allowed',
     arrived: ({ url }) => url.includes(foreignRepository),

@@ -1,10 +1,11 @@
 // Lays out the ground: a pretend home with baits, a pretend internet, a gateway of its own, the neighbour and the attacker in
 // real sandboxes. Everything is below one temporary folder, and whatever was begun is undone, also when a later step fails.
 import {
+  existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
   symlinkSync,
@@ -13,7 +14,6 @@ import {
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { stringify } from 'yaml';
 import { placesIn } from '../../kit/home.ts';
 import type { Launcher } from '../../launch/sandbox-plan.ts';
@@ -23,9 +23,8 @@ import { type PretendWorld, startPretendWorld } from '../pretend-world.ts';
 import { Attacker } from './attacker.ts';
 import { canaryVariable } from './attacks/environment.ts';
 import { harmlessFile, harmlessText, plantedLinks } from './attacks/files.ts';
-import type { Ground, Neighbour } from './ground.ts';
+import type { Ground } from './ground.ts';
 import { insideScript } from './inside/inside-script.ts';
-import { neighbourScript } from './inside/neighbour-script.ts';
 import { startOutsideServices, startUserProcess } from './outside-services.ts';
 import { plantBaits } from './plant-baits.ts';
 import {
@@ -37,6 +36,7 @@ import {
   redteamPolicy,
   repositoryNumbers,
 } from './redteam-hosts.ts';
+import { startNeighbour } from './start-neighbour.ts';
 
 /** The gateway under attack, however it was started. */
 export interface GatewayUnderAttack {
@@ -86,7 +86,8 @@ async function lay(
   ports: GroundPorts,
   later: (step: () => Promise<unknown> | unknown) => void,
 ): Promise<Omit<PreparedGround, 'clear'>> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'sallyport-redteam-')));
+  await removeLeftovers();
+  const root = realpathSync(mkdtempSync(join(tmpdir(), `sallyport-redteam-${process.pid}-`)));
   later(() => rm(root, { recursive: true, force: true }));
   const [home, gatewayHome] = [join(root, 'home'), join(root, 'state')];
   const { baits, variables, credentialFiles } = plantBaits(home, join(root, 'credentials'));
@@ -168,6 +169,18 @@ async function lay(
   return { ground, attacker, world, github, visited };
 }
 
+/** Of a red team that was killed. Nothing in it is secret, and it is ours. */
+async function removeLeftovers(): Promise<void> {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = /^sallyport-redteam-(\d+)-/.exec(name)?.[1];
+    if (owner === undefined || existsSync(`/proc/${owner}`)) continue;
+    const path = join(tmpdir(), name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === true && found.uid === process.geteuid?.())
+      await rm(path, { recursive: true, force: true });
+  }
+}
+
 const ownBranches = {
   main: { 'README.md': 'read me\n', '.github/workflows/ci.yml': 'on: push\n' },
   'sandbox/work': { 'work.txt': 'work\n' },
@@ -185,50 +198,6 @@ function layWorkingDirectory(home: string, gatewayHome: string): string {
   symlinkSync(gatewayHome, join(folder, plantedLinks.state));
   symlinkSync('/', join(folder, plantedLinks.root));
   return folder;
-}
-
-async function startNeighbour(
-  start: (folder: string, script: string, registration: object) => Promise<StartedSandbox>,
-  folder: string,
-  visited: string[],
-): Promise<Neighbour> {
-  const abstractName = `redteam-neighbour-${process.pid}`;
-  const sharedFile = `/dev/shm/${abstractName}`;
-  const started = await start(folder, neighbourScript(abstractName, sharedFile, 'nothing secret'), {
-    repos: [neighbourRepository],
-  });
-  const { stdout, stderr } = started.streams!;
-  let errors = '';
-  stderr.on('data', (chunk: Buffer) => {
-    errors = `${errors}${chunk.toString()}`.slice(-500);
-  });
-  const port = await new Promise<number>((resolve, reject) => {
-    createInterface({ input: stdout })
-      .on('line', (line) => {
-        const said = JSON.parse(line) as { port?: number; visited?: string };
-        if (said.port !== undefined) resolve(said.port);
-        if (said.visited !== undefined) visited.push(said.visited);
-      })
-      .on('close', () => reject(new Error(`the neighbour has ended: ${errors}`)));
-  });
-  const { id, caCertificate: ca } = started.grant;
-  return { id, pid: findProcess(abstractName), port, abstractName, sharedFile, ca };
-}
-
-/** The process itself, not those that started it: the one furthest inside. */
-function findProcess(words: string): number {
-  let found = { pid: 0, depth: 0 };
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      if (Number(name) === process.pid || !readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(words)) continue;
-      const numbers = /^NSpid:\s*(.*)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1] ?? '';
-      const depth = numbers.split(/\s+/).length;
-      if (depth > found.depth) found = { pid: Number(name), depth };
-    } catch {
-      // It has ended meanwhile, or is somebody else's.
-    }
-  }
-  return found.pid;
 }
 
 function namespaceOf(name: string): string {

@@ -33,9 +33,18 @@ function echoAttack(name: string, tried: string, probe: Probe): Attack {
       if (answer?.refused != null) return held(`${answer.status} ${answer.refused}`);
       if (!isInjected) return unproven('the provider was not sent the credential');
       if (answer === null) return unproven(inWords(observation!));
+      if (holdsPart(observation!.text, secret)) return hole('a part of the credential came through');
       return held(`answered ${answer.status}, the credential taken out`);
     },
   };
+}
+
+/** Half of a key is no key, but it shows that the search missed it. */
+function holdsPart(text: string, secret: string): boolean {
+  const length = Math.floor(secret.length / 2);
+  return Array.from({ length: secret.length - length + 1 }, (_, i) => secret.slice(i, i + length)).some((part) =>
+    text.includes(part),
+  );
 }
 
 export const credentialAttacks: readonly Attack[] = [

@@ -1,10 +1,6 @@
 // The neighbour: another sandbox of the same gateway that minds its own business. Listens on its loopback and on an abstract
 // Unix socket, keeps a file in shared memory, and tells on standard output when somebody visits.
 
-export interface NeighbourStart {
-  readonly port: number;
-}
-
 /** Runs inside, as text: must use nothing but its parameters and what `process` gives it. */
 function insideNeighbour(abstractName: string, sharedFile: string, secret: string): void {
   const net = process.getBuiltinModule('node:net');
