@@ -1,0 +1,31 @@
+// The noun of the doctor: one thing that was looked at, how it stands, and what to do about it. No finding that is not well
+// goes without a fix.
+
+export type FindingState = 'ok' | 'warn' | 'fail' | 'absent';
+
+export interface Finding {
+  /** The heading it stands under. */
+  readonly area: string;
+  readonly name: string;
+  readonly state: FindingState;
+  readonly says: string;
+  /** What to do; null where nothing is to be done. */
+  readonly fix: string | null;
+}
+
+/** Makes the findings of one area. */
+export function findingsOf(area: string) {
+  const make =
+    (state: FindingState) =>
+    (name: string, says: string, fix: string | null = null): Finding => ({ area, name, state, says, fix });
+  const unwell = (state: FindingState) => {
+    const made = make(state);
+    return (name: string, says: string, fix: string): Finding => made(name, says, fix);
+  };
+  return { ok: make('ok'), absent: make('absent'), warn: unwell('warn'), fail: unwell('fail') };
+}
+
+/** Warnings do not fail, nor does what is absent. */
+export function isWell(findings: readonly Finding[]): boolean {
+  return findings.every(({ state }) => state !== 'fail');
+}

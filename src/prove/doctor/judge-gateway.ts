@@ -1,0 +1,61 @@
+// The gateway that runs here, judged by its own account: which controls are live in that process, never what the source says.
+// Where none runs: what one would be started with. Pure: the facts are handed in.
+import type { HealthReport } from '../../admin/admin-ports.ts';
+import { type Finding, findingsOf } from './finding.ts';
+
+export type GatewayFacts =
+  | { readonly state: 'running'; readonly socket: string; readonly report: HealthReport }
+  /** It answered, but not with a report. */
+  | { readonly state: 'unwell'; readonly socket: string; readonly said: string }
+  | { readonly state: 'none'; readonly socket: string; readonly said: string; readonly config: ConfigFacts };
+
+/** The configuration that would be used. */
+export type ConfigFacts =
+  | { readonly ok: true; readonly origin: string; readonly rules: number; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly errors: readonly string[] };
+
+const { ok, warn, fail } = findingsOf('Gateway');
+
+export function judgeGateway(facts: GatewayFacts): Finding[] {
+  switch (facts.state) {
+    case 'running':
+      return judgeReport(facts.report, facts.socket);
+    case 'unwell':
+      return [
+        fail('running', `a gateway listens on ${facts.socket}, but: ${facts.said}`, 'see its log, and start it anew'),
+      ];
+    case 'none':
+      return [
+        ok('running', `none here; \`sallyport run\` brings its own (${facts.said})`),
+        ...judgeConfig(facts.config),
+      ];
+  }
+}
+
+function judgeReport(report: HealthReport, socket: string): Finding[] {
+  const { version, sandboxes, config, controls, warnings } = report;
+  const count = `${sandboxes} ${sandboxes === 1 ? 'sandbox' : 'sandboxes'}`;
+  return [
+    report.ready
+      ? ok('running', `version ${version}, ${count}, ${socket}`)
+      : fail('running', `it serves nothing (${socket})`, 'see the controls below that are off, and its log'),
+    ok('config', config),
+    ...controls.map(({ name, live, detail }) => {
+      if (live) return ok(name, detail);
+      // What is written down decides whether anything is served at all; the rest may be meant.
+      const off = `OFF: ${detail}`;
+      if (name === 'journal') return fail(name, off, 'make room on the disk or repair its folder, then start it anew');
+      if (name === 'allowlist') return fail(name, off, 'the configuration was refused: see sallyport config check');
+      return warn(name, off, 'if this is not meant, look at the configuration: sallyport config check');
+    }),
+    ...warnings.map((text) => warn('warning', text.replaceAll('\n', ' '), 'docs/operations.md tells more')),
+  ];
+}
+
+function judgeConfig(config: ConfigFacts): Finding[] {
+  if (!config.ok) return config.errors.map((text) => fail('config', text, 'correct it: sallyport config check'));
+  return [
+    ok('config', `${config.origin}, ${config.rules} allow rules`),
+    ...config.warnings.map((text) => warn('config', text.replaceAll('\n', ' '), 'see sallyport config check')),
+  ];
+}
