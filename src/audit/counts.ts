@@ -25,6 +25,7 @@ export interface Counts {
   readonly requests: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
+  readonly scrubbed: number;
   readonly connectsOk: number;
   readonly connectsFailed: number;
   readonly unrecorded: number;

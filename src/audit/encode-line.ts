@@ -61,6 +61,8 @@ export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBod
   add(body.bytes_in);
   add(',"bytes_out":');
   add(body.bytes_out);
+  add(',"scrubbed":');
+  add(body.scrubbed);
   add(',"ms":');
   add(body.ms);
   add(',"trail":[');

@@ -13,6 +13,7 @@ export class Metrics implements Counts {
   requests = 0;
   bytesIn = 0;
   bytesOut = 0;
+  scrubbed = 0;
   connectsOk = 0;
   connectsFailed = 0;
   unrecorded = 0;
@@ -35,6 +36,7 @@ export class Metrics implements Counts {
     }
     this.bytesIn += record.bytes_in;
     this.bytesOut += record.bytes_out;
+    this.scrubbed += record.scrubbed;
     const seconds = record.ms / 1000;
     this.durationSum += seconds;
     let bucket = 0;

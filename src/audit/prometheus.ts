@@ -19,6 +19,7 @@ export function renderPrometheus(counts: Counts, ports: MetricsPorts): Promise<s
   labelled('sandbox_requests_total', 'Requests by sandbox', 'sandbox', counts.sandboxes);
   counter('bytes_in_total', 'Bytes of request bodies taken from sandboxes', counts.bytesIn);
   counter('bytes_out_total', 'Bytes of answers given to sandboxes', counts.bytesOut);
+  counter('scrubbed_total', 'Credentials that came back in an answer and were replaced', counts.scrubbed);
   counter('unrecorded_total', 'Requests whose record could not be written', counts.unrecorded);
   labelled('upstream_connects_total', 'Connections opened to upstreams', 'result', [
     ['ok', counts.connectsOk],

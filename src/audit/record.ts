@@ -46,6 +46,8 @@ export interface RecordBody {
   readonly upstream: string | null;
   readonly bytes_in: number;
   readonly bytes_out: number;
+  /** How many times the credential came back in the answer and was replaced. */
+  readonly scrubbed: number;
   readonly ms: number;
   readonly trail: readonly Step[];
 }
@@ -103,6 +105,7 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
     upstream: flow.upstreamAddress ?? null,
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
+    scrubbed: flow.outgoing?.scrub?.replaced ?? 0,
     ms: Math.round((performance.now() - flow.trail.startedMs) * 100) / 100,
     trail: flow.trail.steps,
   };

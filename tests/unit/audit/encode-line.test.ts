@@ -30,6 +30,7 @@ const record: fc.Arbitrary<RecordBody> = fc.record({
   upstream: orNull,
   bytes_in: fc.nat(),
   bytes_out: fc.nat(),
+  scrubbed: fc.nat(),
   ms: fc.nat(),
   trail: fc.array(fc.tuple(fc.constant('accept'), fc.nat(), fc.constant('ok'))),
 });

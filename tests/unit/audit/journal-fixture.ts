@@ -56,6 +56,7 @@ export function sampleRecord(n: number): RecordBody {
     upstream: '192.0.2.1:443',
     bytes_in: 0,
     bytes_out: n,
+    scrubbed: 0,
     ms: 1.5,
     trail: [['accept', 0.1, 'ok']],
   };

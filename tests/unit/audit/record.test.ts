@@ -39,6 +39,7 @@ describe('a record says what happened', () => {
       upstream: '192.0.2.7:443',
       bytes_in: 120,
       bytes_out: 4096,
+      scrubbed: 0,
       trail: ['accept', 'identify', 'authorize', 'inject', 'forward'].map((stage) => [stage, expect.any(Number), 'ok']),
     });
   });
