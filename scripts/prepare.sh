@@ -45,7 +45,7 @@ dependencies_ready() {
 build_ready() {
   # Directories count too: a removed file changes its directory.
   [ -f "$root/dist/main.js" ] && [ -f "$state/built" ] &&
-    [ -z "$(find "$root/src" "$root/package.json" "$root/scripts/build.mjs" -newer "$state/built" -print -quit)" ]
+    [ -z "$(find "$root/src" "$root/package.json" "$root/scripts/build.mjs" "$root/config/presets.yaml" -newer "$state/built" -print -quit)" ]
 }
 
 # Runs a command whose words matter only when it fails.

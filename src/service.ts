@@ -45,10 +45,13 @@ import { admissionPath, requestPath, type Stages } from './request-path.ts';
 import { createRequestServer } from './serve-request.ts';
 
 const drainMs = 10_000;
+const tablesAfterMs = 1_500;
 
 export async function startGateway(options: StartOptions): Promise<Gateway> {
-  // A broken table must stop the start, not a request.
-  loadGithubTables();
+  // A broken table must stop the start, not a request. A sandbox that waits for its start has no time for it: there it is
+  // read a moment later, and should it be broken, every call of GitHub's is refused.
+  if (options.doors !== 'sandboxes') loadGithubTables();
+  else setTimeout(loadGithubTables, tablesAfterMs).unref();
   const places = placesIn(options.home);
   const log = options.log ?? createLog();
   const machine = thisMachine();

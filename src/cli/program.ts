@@ -8,9 +8,11 @@ import { addCheckCommand } from './check.ts';
 import type { CliContext } from './cli-context.ts';
 import { addConfigCommand } from './config.ts';
 import { addDemoCommand } from './demo.ts';
+import { addDoctorCommand } from './doctor.ts';
 import { exitCodeHelp, judgeError } from './exit-code.ts';
 import { addListCommand } from './list.ts';
 import { addLogsCommand } from './logs.ts';
+import { addRedteamCommand } from './redteam.ts';
 import { addRegisterCommand } from './register.ts';
 import { addRenewCommand } from './renew.ts';
 import { addRunCommand } from './run.ts';
@@ -21,7 +23,9 @@ import { addUpCommand } from './up.ts';
 const commands = [
   addRunCommand,
   addDemoCommand,
+  addDoctorCommand,
   addUpCommand,
+  addRedteamCommand,
   addRegisterCommand,
   addUnregisterCommand,
   addRenewCommand,

@@ -8,7 +8,10 @@ export class ProgressLine {
   readonly #write: ((text: string) => unknown) | null;
   #isShown = false;
 
-  constructor({ isTerminal }: { readonly isTerminal: boolean }, write = (text: string) => process.stderr.write(text)) {
+  constructor(
+    { isTerminal }: { readonly isTerminal: boolean },
+    write: (text: string) => unknown = (text) => process.stderr.write(text),
+  ) {
     this.#write = isTerminal ? write : null;
   }
 

@@ -3,6 +3,7 @@
 import type { AdminPorts } from '../admin/admin-ports.ts';
 import { createLog } from '../kit/log.ts';
 import type { SandboxDesk } from '../launch/start-sandbox.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
 import { loadService } from './load-service.ts';
 import { deskOfGateway } from './sandbox-desk.ts';
 
@@ -21,7 +22,7 @@ export async function startQuietGateway(home: string, config: string): Promise<Q
 /** Aborted by the signals that ask a command to end; `forget` when it is over. */
 export function interruption(): { readonly signal: AbortSignal; forget(): void } {
   const controller = new AbortController();
-  const abort = (): void => controller.abort();
+  const abort = (): void => controller.abort(new CommandFailed(exitCode.failure, 'interrupted'));
   const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of signals) process.once(signal, abort);
   return {

@@ -108,8 +108,7 @@ async function runAttacks(
     await prepared.clear();
     interrupted.forget();
   }
-  conclude(context, results, { launcher: launcher.name, notice: launcher.notice, startedMs, asJson });
-  if (results.length < attacks.length) context.exitCode = 130;
+  conclude(context, results, { launcher, asked: attacks.length, startedMs, asJson });
 }
 
 async function begin(
@@ -131,8 +130,8 @@ async function begin(
 }
 
 interface Conclusion {
-  readonly launcher: string;
-  readonly notice: readonly string[];
+  readonly launcher: Launcher;
+  readonly asked: number;
   readonly startedMs: number;
   readonly asJson: boolean;
 }
@@ -142,9 +141,12 @@ function conclude(context: CliContext, results: readonly AttackResult[], facts: 
   const seconds = Math.round((performance.now() - facts.startedMs) / 100) / 10;
   if (counts.hole > 0) context.exitCode = exitCode.failure;
   else if (counts.unproven + counts['not run'] > 0) context.exitCode = exitUnproven;
-  const { launcher, notice } = facts;
+  const isWhole = results.length === facts.asked;
+  // As shells say it of a command that was interrupted.
+  if (!isWhole) context.exitCode = 130;
+  const { name: launcher, notice } = facts.launcher;
   if (facts.asJson) {
-    const ok = counts.held === results.length;
+    const ok = counts.held === facts.asked;
     printJson(context, { ok, launcher, notice, seconds, counts, attacks: results });
     return;
   }
@@ -155,7 +157,8 @@ function conclude(context: CliContext, results: readonly AttackResult[], facts: 
     ...(counts.unproven === 0 ? [] : [colors.yellow(`${counts.unproven} unproven`)]),
     ...(counts['not run'] === 0 ? [] : [colors.yellow(`${counts['not run']} not run`)]),
   ];
-  context.print(`\n${results.length} attacks in a sandbox by ${launcher}: ${parts.join(', ')} (${seconds} s)`);
+  const made = isWhole ? String(facts.asked) : `interrupted: ${results.length} of ${facts.asked}`;
+  context.print(`\n${made} attacks in a sandbox by ${launcher}: ${parts.join(', ')} (${seconds} s)`);
   for (const line of notice) context.print(`${colors.yellow('note')} ${printable(line)}`);
 }
 

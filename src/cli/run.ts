@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { CredentialStatus } from '../admin/admin-ports.ts';
 import { pathOutside } from '../kit/path-outside.ts';
-import type { LauncherName, RunningSandbox } from '../launch/sandbox-plan.ts';
+import type { LauncherName } from '../launch/sandbox-plan.ts';
 import type { SandboxRequest, StartedSandbox } from '../launch/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 import type { OwnGateway } from './own-gateway.ts';
 import { printable } from './printable.ts';
 import { describeRefusals, describeRun, type Refused } from './run-report.ts';
+import { SignalPass } from './signal-pass.ts';
 
 interface RunOptions {
   readonly repo?: string[];
@@ -78,10 +79,12 @@ Examples:
   sallyport run --image my-tools --gateway -- make test`,
     )
     .action(async (words: string[], options: RunOptions) => {
+      // Before anything is started: Ctrl-C reaches us as well, and what ends us ends the sandbox.
+      const signals = new SignalPass();
       const run = await begin(context, words, options);
       if (options.quiet !== true) announce(context, options, run);
-      const letGo = passSignalsTo(run.started);
-      const code = await run.started.ended.finally(letGo);
+      signals.passTo(run.started);
+      const code = await run.started.ended.finally(() => signals.letGo());
       for (const finding of await run.started.review()) context.say(`sallyport: ${printable(finding)}`);
       if (options.quiet !== true) await report(context, run);
       await run.own?.stop();
@@ -98,21 +101,27 @@ interface Run {
 async function begin(context: CliContext, command: readonly string[], options: RunOptions): Promise<Run> {
   // Before anything is loaded that takes credentials out of it.
   const environment = { ...context.env, PATH: context.userPath };
-  const coming = options.gateway === true ? null : startOwn(context, options);
-  // Whoever waits for it hears of its failure; until then it must not count as unheard.
-  coming?.catch(() => {});
+  let own: Promise<OwnGateway> | null = null;
   try {
     const request = await asRequest(context, command, options, environment);
     const { startSandbox } = await import('../launch/start-sandbox.ts');
-    const { deskOfGateway, deskOfSocket } = await import('./sandbox-desk.ts');
-    const desk = coming === null ? deskOfSocket(context.admin) : coming.then(({ desk }) => deskOfGateway(desk));
-    const started = await startSandbox(request, Promise.resolve(desk));
-    return { started, own: await coming, launcher: request.launcher.name };
+    // Loading the gateway takes the longest: it begins when the processes of the sandbox are on their way.
+    const started = await startSandbox(request, async () => {
+      const { deskOfGateway, deskOfSocket } = await import('./sandbox-desk.ts');
+      if (options.gateway === true) return deskOfSocket(context.admin);
+      own = startOwn(context, options);
+      return deskOfGateway((await own).desk);
+    });
+    return { started, own: await own, launcher: request.launcher.name };
   } catch (error) {
-    const own = await coming?.catch(() => null);
-    await own?.stop();
+    await stopOwn(own);
     throw notStarted(error);
   }
+}
+
+async function stopOwn(own: Promise<OwnGateway> | null): Promise<void> {
+  const gateway = await own?.catch(() => null);
+  await gateway?.stop();
 }
 
 async function startOwn(context: CliContext, options: RunOptions): Promise<OwnGateway> {
@@ -198,24 +207,6 @@ function announce(context: CliContext, options: RunOptions, { started, own, laun
       persistentHome: options.home === 'persist',
     }),
   );
-}
-
-/** A terminal sends its own signals to the whole job, the command included; what is sent to us alone is passed on. */
-function passSignalsTo(sandbox: RunningSandbox): () => void {
-  let asked = false;
-  const pass = (signal: NodeJS.Signals) => (): void => {
-    if (signal === 'SIGINT' && process.stdin.isTTY === true) return;
-    // Asked twice to end, it is not asked again.
-    if (asked && signal !== 'SIGHUP') sandbox.kill();
-    else sandbox.signal(signal);
-    asked = true;
-  };
-  const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
-  const listeners = signals.map((signal) => [signal, pass(signal)] as const);
-  for (const [signal, listener] of listeners) process.on(signal, listener);
-  return () => {
-    for (const [signal, listener] of listeners) process.removeListener(signal, listener);
-  };
 }
 
 async function report(context: CliContext, { started, own }: Run): Promise<void> {

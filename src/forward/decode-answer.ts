@@ -6,26 +6,28 @@ import type { HeaderList } from '../flow/header-list.ts';
 
 export type DecodedCoding = 'gzip' | 'deflate' | 'br';
 
-const known: Readonly<Record<string, DecodedCoding | null>> = {
-  identity: null,
-  gzip: 'gzip',
-  'x-gzip': 'gzip',
-  deflate: 'deflate',
-  br: 'br',
-};
+const known: ReadonlyMap<string, DecodedCoding> = new Map([
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+  ['br', 'br'],
+]);
 
 /** Null: none. */
 export function codingOf(headers: HeaderList): DecodedCoding | 'unreadable' | null {
+  const names = codingsIn(headers, 'content-encoding');
   // Messages of gRPC are compressed one by one, inside the body.
-  const grpc = headers.get('grpc-encoding');
-  if (grpc !== undefined && grpc.trim().toLowerCase() !== 'identity') return 'unreadable';
-  const names = headers
-    .getAll('content-encoding')
+  if (codingsIn(headers, 'grpc-encoding').length > 0 || names.length > 1) return 'unreadable';
+  return names.length === 0 ? null : (known.get(names[0]!) ?? 'unreadable');
+}
+
+function codingsIn(headers: HeaderList, key: string): string[] {
+  if (!headers.has(key)) return [];
+  return headers
+    .getAll(key)
     .flatMap((value) => value.split(','))
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity');
-  if (names.length === 0) return null;
-  return (names.length === 1 ? known[names[0]!] : undefined) ?? 'unreadable';
 }
 
 /** A writer of coded bytes, whose content goes to `to`. */

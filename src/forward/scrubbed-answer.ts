@@ -8,6 +8,7 @@ import type { Injected } from '../flow/flow.ts';
 import type { HeaderList } from '../flow/header-list.ts';
 import { learn } from '../flow/learn.ts';
 import { codingOf, type DecodedCoding, decodeTo } from './decode-answer.ts';
+import { scrubFramesTo } from './scrub-frames.ts';
 import { ChunkingWriter, ScrubbingWriter, UnchunkingWriter } from './scrub-writers.ts';
 import { unsafeAnswer } from './upstream-faults.ts';
 
@@ -53,7 +54,7 @@ class ScrubbedAnswer extends ExchangeView {
   }
 
   override goRaw(to: BodyWriter): BodyWriter {
-    return new ScrubbingWriter(this.inner.goRaw(to), this.#scrub);
+    return scrubFramesTo(this.inner.goRaw(to), this.#scrub);
   }
 
   /** The coding to take off; null: none. */

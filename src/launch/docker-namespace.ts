@@ -2,6 +2,7 @@
 // routes that make every address in the world local to it. Never changes the network of the host.
 import { execFile } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
+import { leadHome } from './lead-home.ts';
 import { LaunchError } from './sandbox-plan.ts';
 
 /** The process must say `name` in its command line: a number from another machine's daemon means another process here. */
@@ -56,7 +57,7 @@ export async function routeToLoopback(
 }
 
 /** A machine without IPv6 has no way out by it either. */
-const routes = `ip link set lo up && ip route add local 0.0.0.0/0 dev lo && { ip -6 route add local ::/0 dev lo 2>/dev/null || :; }`;
+const routes = leadHome('ip');
 
 function notPermitted(cause: unknown): LaunchError {
   return new LaunchError(

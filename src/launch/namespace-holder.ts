@@ -8,6 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { needTool } from './find-tool.ts';
 import { HolderReport } from './holder-report.ts';
 import { inheritedDescriptors } from './inherited-descriptors.ts';
+import { leadHome } from './lead-home.ts';
 import { firstChildOf } from './process-tree.ts';
 import { LaunchError, type SandboxStdio } from './sandbox-plan.ts';
 import { quoteForShell } from './shell-quote.ts';
@@ -59,10 +60,7 @@ export async function holdNamespace(options: HolderOptions): Promise<NamespaceHo
     // From here on 2 is ours: what goes wrong becomes an error in words instead of noise on the user's terminal.
     `exec ${commandErrors}>&2 2>&${reports} ${reports}>&-`,
     'set -e',
-    `${quoteForShell(ip)} link set lo up`,
-    `${quoteForShell(ip)} route add local 0.0.0.0/0 dev lo`,
-    // Where IPv6 is off there is nothing to lead home.
-    `${quoteForShell(ip)} -6 route add local ::/0 dev lo 2>/dev/null || :`,
+    leadHome(quoteForShell(ip)),
     ...(options.setUp ?? []),
     `echo ${quoteForShell(readyMark)} >&2`,
     // Nothing, or half of it, comes when we die before it is written: then there is nothing to do but end.

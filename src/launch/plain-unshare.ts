@@ -11,6 +11,7 @@ import { runningIn } from './running-sandbox.ts';
 import { LaunchError, type Launcher } from './sandbox-plan.ts';
 import { sandboxUser } from './sandbox-user.ts';
 import { seccompProgram } from './seccomp.ts';
+import { coverSocketFolders } from './socket-folders.ts';
 
 export function createPlainUnshareLauncher(uid = process.getuid?.(), findLoader = findFilterLoader): Launcher {
   if (uid === 0)
@@ -28,7 +29,8 @@ export function createPlainUnshareLauncher(uid = process.getuid?.(), findLoader 
       return {
         pid: holder.pid,
         async start(plan) {
-          const script = plainUnshareScript(plan, sandboxUser(), tools, (path) => readOnlyBindOptions(path));
+          const whole = { ...plan, mounts: [...coverSocketFolders(plan), ...plan.mounts] };
+          const script = plainUnshareScript(whole, sandboxUser(), tools, (path) => readOnlyBindOptions(path));
           await holder.run(script, { first: plainUnshareEnvironment(plan, tools.env), second: filter });
           return runningIn(holder, stdio, () => {
             const init = holder.initPid();
@@ -62,7 +64,7 @@ function noticeOf({ filterLoader }: UnshareTools): readonly string[] {
   return [
     'PLAIN UNSHARE DOES NOT ISOLATE FILES: the command reads and writes every file that you can, save those that are masked.',
     'It can plant what you will run later outside (shell start-up files, hooks, scripts) and talk to programs that listen on ' +
-      'Unix sockets in folders you can reach. Network, processes and IPC are isolated. Install bubblewrap for the rest.',
+      'Unix sockets elsewhere than in the usual folders. Network, processes and IPC are isolated. Install bubblewrap for the rest.',
     ...(filterLoader === null
       ? [
           'SYSTEM CALLS ARE NOT FILTERED, since neither perl nor python3 is here to load the filter: sockets to the hypervisor ' +

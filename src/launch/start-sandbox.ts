@@ -85,15 +85,19 @@ const flavours: Readonly<Record<LauncherName, MountFlavour>> = {
   unshare: 'whole',
 };
 
-/** The desk may still be on its way: the namespace is made meanwhile. */
-export async function startSandbox(request: SandboxRequest, coming: Promise<SandboxDesk>): Promise<StartedSandbox> {
+/** The desk may still be on its way, or be called for here: the namespace is made meanwhile, by other processes. */
+export async function startSandbox(
+  request: SandboxRequest,
+  coming: Promise<SandboxDesk> | (() => Promise<SandboxDesk>),
+): Promise<StartedSandbox> {
   const undo: (() => Promise<unknown>)[] = [];
+  const preparing = request.launcher.prepare(request.stdio);
   const identity = readGitIdentity(request);
   const before = snapshotHostTraps(request.workingDirectory);
   before.catch(() => {});
   const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
   try {
-    const [prepared, desk] = await both(request.launcher.prepare(request.stdio), coming);
+    const [prepared, desk] = await both(preparing, typeof coming === 'function' ? coming() : coming);
     undo.unshift(() => prepared.discard());
     const folder = makeRunFolder(request.runFolders, id);
     undo.unshift(() => folder.remove());

@@ -30,23 +30,41 @@ export interface PresetCatalog {
   readonly credentials: ReadonlyMap<string, { readonly preset: string; readonly credential: PresetCredential }>;
 }
 
-// src/policy/presets.ts and dist/policy/presets.js are both two below the package root.
-const presetsFile = inPackage('config', 'presets.yaml');
+declare global {
+  /** The content of config/presets.yaml, put in its place by the build: reading YAML is most of what a start costs. */
+  var sallyportPresets: unknown;
+}
 
 let loaded: PresetCatalog | null = null;
 
 export function loadPresets(): PresetCatalog {
-  loaded ??= readPresets(readFileSync(presetsFile, 'utf8'), presetsFile);
+  loaded ??= readBuilt(globalThis.sallyportPresets) ?? readFile(inPackage('config', 'presets.yaml'));
   return loaded;
+}
+
+/** Null: this is not a build, or something is wrong with it, which the file then says with line and column. */
+function readBuilt(value: unknown): PresetCatalog | null {
+  if (value === undefined) return null;
+  try {
+    return catalogOf(value, new Findings({ value, file: 'presets', locate: () => ({ line: 1, column: 1 }) }));
+  } catch {
+    return null;
+  }
+}
+
+function readFile(path: string): PresetCatalog {
+  return readPresets(readFileSync(path, 'utf8'), path);
 }
 
 export function readPresets(text: string, file: string): PresetCatalog {
   const read = readDocument(text, file);
   if (!read.ok) throw new Error(`the presets are broken: ${read.errors.map(formatPolicyError).join('\n')}`);
-  const findings = new Findings(read.document);
+  return catalogOf(read.document.value, new Findings(read.document));
+}
+
+function catalogOf(raw: unknown, findings: Findings): PresetCatalog {
   const presets = new Map<string, Preset>();
   const credentials = new Map<string, { preset: string; credential: PresetCredential }>();
-  const raw = read.document.value;
   for (const [name, value] of Object.entries(typeof raw === 'object' && raw !== null ? raw : {})) {
     // Names that begin with a dot hold shared lists (YAML anchors), not presets.
     if (name.startsWith('.')) continue;

@@ -1,5 +1,7 @@
 // A command in plain unshare: the network, the processes and what is masked are kept from it; files are not, and it says so.
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Mount } from '../../src/launch/sandbox-plan.ts';
@@ -80,6 +82,22 @@ describe('a command in plain unshare', () => {
     ]);
     expect(readFileSync(secret, 'utf8')).toBe('a key');
     expect(readFileSync(covered, 'utf8')).toBe('theirs');
+  });
+
+  test('reaches no program of the session by its Unix socket', async () => {
+    const listening = mkdtempSync('/tmp/tmux-');
+    chmodSync(listening, 0o777);
+    const server = createServer().listen(join(listening, 'default'));
+    await once(server, 'listening');
+    chmodSync(join(listening, 'default'), 0o777);
+    try {
+      const script = `import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])`;
+      const { stderr } = await run({ command: ['/usr/bin/python3', '-c', script, join(listening, 'default')] });
+      expect(stderr).toMatch(/FileNotFoundError/);
+    } finally {
+      server.close();
+      rmSync(listening, { recursive: true });
+    }
   });
 
   test('ends as it ends: code, signal, not found, and nothing is left running', async () => {

@@ -41,7 +41,8 @@ async function redteam(...args: string[]): Promise<Ran> {
   return { code: context.exitCode, out };
 }
 
-const leftovers = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('sallyport-redteam-'));
+const leftovers = (): string[] =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith(`sallyport-redteam-${process.pid}-`));
 
 afterEach(() => {
   expect(leftovers()).toEqual([]);
@@ -134,4 +135,12 @@ test('only the attacks that are asked for are made, one line each', async () => 
   expect(lines[1]).toMatch(/^HELD +dns-foreign-name .*NXDOMAIN/);
   expect(lines.at(-1)).toMatch(/^2 attacks in a sandbox by bubblewrap: 2 held, no hole/);
   expect(code).toBe(0);
+});
+
+test('the attacks there are can be listed, and one that there is not is named', async () => {
+  const listed = JSON.parse((await redteam('--list', '--json')).out) as { name: string }[];
+  expect(listed.map(({ name }) => name)).toContain('file-ssh-key');
+  await expect(redteam('--only', 'file-ssh-key', 'no-such-attack')).rejects.toThrow(
+    'there is no attack no-such-attack',
+  );
 });

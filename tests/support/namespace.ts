@@ -2,6 +2,7 @@
 // local. Clients are run in it with nsenter. Nothing of it outlives the test that made it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { leadHome } from '../../src/launch/lead-home.ts';
 import { type ClientOptions, type ClientRun, runClient, type StartedClient, startClient } from './run-client.ts';
 
 export interface TestNamespace {
@@ -24,7 +25,7 @@ export interface NamespaceOptions {
 }
 
 export async function makeNamespace(options: NamespaceOptions = {}): Promise<TestNamespace> {
-  const steps = ['ip link set lo up', 'ip route add local 0.0.0.0/0 dev lo', 'ip -6 route add local ::/0 dev lo'];
+  const steps = [leadHome('ip')];
   if (options.also !== undefined) steps.push(options.also);
   const [program, ...args] = [
     ...(options.uid === undefined ? [] : asUser(options.uid)),

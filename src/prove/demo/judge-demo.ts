@@ -139,7 +139,8 @@ function judgeWorked(facts: DemoFacts, reportOf: (step: StepName) => InsideRepor
   if (received !== facts.key) problems.push('the provider did not receive the key');
   if (sandboxHolds === '' || sandboxHolds.includes(facts.key)) problems.push('the sandbox does not hold a placeholder');
   if (facts.reports.some(({ text }) => text.includes(facts.key))) problems.push('the sandbox got to see the key');
-  if (file.status === 0) problems.push(`the sandbox could read ${facts.order.keyFile}`);
+  // In plain unshare an empty file lies in its place.
+  if (file.status === 0 && file.text !== '') problems.push(`the sandbox could read ${facts.order.keyFile}`);
   return {
     asked: `POST ${facts.order.modelUrl}`,
     sandboxHolds,
@@ -147,7 +148,7 @@ function judgeWorked(facts: DemoFacts, reportOf: (step: StepName) => InsideRepor
     status: model.status,
     answer: messageIn(model.text),
     keyFile: facts.order.keyFile,
-    keyFileRead: file.text,
+    keyFileRead: file.text === '' && file.status === 0 ? 'an empty file in its place' : file.text,
   };
 }
 

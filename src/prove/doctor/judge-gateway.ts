@@ -7,7 +7,7 @@ export type GatewayFacts =
   | { readonly state: 'running'; readonly socket: string; readonly report: HealthReport }
   /** It answered, but not with a report. */
   | { readonly state: 'unwell'; readonly socket: string; readonly said: string }
-  | { readonly state: 'none'; readonly socket: string; readonly said: string; readonly config: ConfigFacts };
+  | { readonly state: 'none'; readonly socket: string; readonly config: ConfigFacts };
 
 /** The configuration that would be used. */
 export type ConfigFacts =
@@ -26,7 +26,7 @@ export function judgeGateway(facts: GatewayFacts): Finding[] {
       ];
     case 'none':
       return [
-        ok('running', `none here; \`sallyport run\` brings its own (${facts.said})`),
+        ok('running', `none here (${facts.socket}); \`sallyport run\` brings its own`),
         ...judgeConfig(facts.config),
       ];
   }

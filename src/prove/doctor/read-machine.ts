@@ -48,7 +48,7 @@ async function readTool(name: string, path: string): Promise<ToolFacts> {
   const file = findTool(name, path);
   if (file === null) return { name, file, version: null };
   const { stdout, stderr } = await run(file, versionOptions[name]!);
-  const version = /\d+(?:\.\d+)+|iproute2-\S+/.exec(`${stdout}${stderr}`)?.[0] ?? null;
+  const version = /\d+(?:\.\d+)+/.exec(`${stdout}${stderr}`)?.[0] ?? null;
   return { name, file, version };
 }
 

@@ -22,7 +22,7 @@ async function read(metrics: Metrics): Promise<Map<string, number>> {
 describe('metrics are Prometheus text', () => {
   test('requests by verdict, refusals by code, bytes and sandboxes add up, and asking twice changes nothing', async () => {
     const metrics = metricsWith();
-    for (let i = 1; i <= 20; i++) metrics.count({ ...sampleRecord(i), bytes_in: 10 });
+    for (let i = 1; i <= 20; i++) metrics.count({ ...sampleRecord(i), bytes_in: 10, scrubbed: 2 });
     await read(metrics);
     const values = await read(metrics);
     expect(values.get('sallyport_requests_total{verdict="allowed"}')).toBe(18);
@@ -31,6 +31,7 @@ describe('metrics are Prometheus text', () => {
     expect(values.get('sallyport_sandbox_requests_total{sandbox="sbx-even"}')).toBe(10);
     expect(values.get('sallyport_bytes_in_total')).toBe(200);
     expect(values.get('sallyport_bytes_out_total')).toBe(210);
+    expect(values.get('sallyport_scrubbed_total')).toBe(40);
   });
 
   test('durations are a cumulative histogram in seconds', async () => {

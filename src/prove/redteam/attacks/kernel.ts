@@ -4,6 +4,8 @@ import { held, hole, stoppedByKernel, succeeds, unproven } from '../judge.ts';
 import { kernelAttack, linesOf, python, pythonRuns } from './kernel-attack.ts';
 
 const filtered = 'refused by the system-call filter or for want of capabilities';
+/** The kernel looked at the arguments: it would have done it with better ones. */
+const looked = ['EFAULT', 'EINVAL', 'EBADF'];
 
 /** One call by its number, with arguments that would be wrong: only a filter says so before the kernel looks at them. */
 function callAttack(name: string, tried: string, call: string, args: string, errors: readonly string[]): Attack {
@@ -11,6 +13,7 @@ function callAttack(name: string, tried: string, call: string, args: string, err
     name,
     tried,
     errors,
+    permitted: looked,
     because: filtered,
     code: () => `say('control', call('getpid'))\nsay('attempt', call('${call}', ${args}))\n`,
   });
@@ -84,7 +87,7 @@ export const kernelAttacks: readonly Attack[] = [
     'socket-families',
     'sockets of other families: Bluetooth, crypto, CAN, XDP, TIPC',
     '[(31, 3, 1), (38, 5, 0), (29, 3, 1), (44, 3, 0), (30, 4, 0)]',
-    ['EAFNOSUPPORT'],
+    ['EAFNOSUPPORT', 'EPERM'],
     filtered,
   ),
   callAttack('call-io-uring', 'sockets past the filter by io_uring', 'io_uring_setup', '1, 0', ['ENOSYS', 'EPERM']),
@@ -104,6 +107,7 @@ say('attempt request_key', call('request_key', b'user', b'redteam', 0, 0))
     name: 'call-dangerous',
     tried: 'bpf, perf_event_open, userfaultfd, open_by_handle_at, kexec_load, init_module',
     errors: ['EPERM', 'ENOSYS', 'EACCES'],
+    permitted: looked,
     because: filtered,
     code: () => `
 say('control', call('getpid'))

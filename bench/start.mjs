@@ -1,0 +1,48 @@
+#!/usr/bin/env node
+// What a sandbox adds to the start of its command: from asking for it to the command's first instruction, beside the same
+// command without a sandbox. With a gateway of its own, and with one that runs already.
+// usage: node bench/start.mjs [runs]     (needs dist/: npm run build)
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const runs = Number(process.argv[2] ?? 15);
+const main = join(dirname(fileURLToPath(import.meta.url)), '..', 'dist', 'main.js');
+const ground = mkdtempSync(join(tmpdir(), 'sallyport-start-'));
+const project = join(ground, 'project');
+mkdirSync(project);
+const env = { PATH: process.env.PATH, HOME: ground, SALLYPORT_HOME: join(ground, 'state') };
+const flags = ['--min-semi-space-size=8', '--max-semi-space-size=32'];
+const clock = ['date', '+%s%N'];
+
+/** Milliseconds from here to the moment that the command itself prints. */
+function startOf(command) {
+  const before = performance.timeOrigin + performance.now();
+  const { stdout, stderr, status } = spawnSync(command[0], command.slice(1), { env, cwd: project, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command.join(' ')}: ${status} ${stderr}`);
+  return Number(stdout) / 1e6 - before;
+}
+
+function measure(name, command) {
+  startOf(command);
+  const times = Array.from({ length: runs }, () => startOf(command)).sort((a, b) => a - b);
+  const at = (part) => times[Math.min(runs - 1, Math.floor(runs * part))].toFixed(0).padStart(5);
+  console.log(`${name.padEnd(34)} median ${at(0.5)} ms   quickest ${at(0)} ms   slowest ${at(1)} ms`);
+}
+
+const sallyport = (...args) => [process.execPath, ...flags, main, 'run', ...args, '--', ...clock];
+let up = null;
+try {
+  measure('without a sandbox', clock);
+  measure('Node alone', [process.execPath, '-e', 'console.log(String(Date.now()) + "000000")']);
+  measure('sallyport run', sallyport());
+  up = spawn(process.execPath, [main, 'up'], { env, cwd: ground, stdio: ['ignore', 'pipe', 'inherit'] });
+  await new Promise((resolve) => up.stdout.once('data', resolve));
+  measure('sallyport run --gateway', sallyport('--gateway'));
+} finally {
+  up?.kill('SIGTERM');
+  if (up !== null) await new Promise((resolve) => up.once('exit', resolve));
+  rmSync(ground, { recursive: true, force: true });
+}

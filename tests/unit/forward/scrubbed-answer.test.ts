@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../../../src/flow/exchange.ts';
+import type { Injected } from '../../../src/flow/flow.ts';
+import { HeaderList } from '../../../src/flow/header-list.ts';
+import { OutgoingRequest } from '../../../src/flow/outgoing-request.ts';
+import { Refusal } from '../../../src/flow/refusal.ts';
+import { RewrittenAnswer } from '../../../src/flow/rewritten-answer.ts';
+import { Secret } from '../../../src/flow/secret.ts';
+import { codingOf } from '../../../src/forward/decode-answer.ts';
+import { scrubAnswer } from '../../../src/forward/scrubbed-answer.ts';
+import { scrubFor } from '../../../src/inject/secret-scrub.ts';
+import { acceptedFlow, callerFrom, canonicalOf } from '../../support/hand-made-flow.ts';
+
+const key = 'key-0123456789';
+const masked = '*'.repeat(key.length);
+
+/** The client's end: keeps what it is given. */
+class ClientEnd implements BodyWriter {
+  onDrain: (() => void) | null = null;
+  answered = false;
+  head: ResponseHead | null = null;
+  text = '';
+  over: 'no' | 'whole' | 'failed' = 'no';
+  flushed = false;
+  hasRoom = true;
+  readonly form: BodyForm;
+
+  constructor(form: BodyForm) {
+    this.form = form;
+  }
+
+  respond(head: ResponseHead): BodyWriter {
+    this.answered = true;
+    this.head = head;
+    return this;
+  }
+
+  write(chunk: Buffer): boolean {
+    this.text += chunk.toString('latin1');
+    return this.hasRoom;
+  }
+
+  flush(): void {
+    this.flushed = true;
+  }
+
+  end(): void {
+    this.over = 'whole';
+  }
+
+  fail(): void {
+    this.over = 'failed';
+  }
+}
+
+function scrubbed(end: ClientEnd, view: (end: Exchange) => Exchange = (one) => one): Exchange {
+  const flow = acceptedFlow(callerFrom(), canonicalOf('GET', 'https://api.example/'));
+  const outgoing = new OutgoingRequest('/', new HeaderList(), null, scrubFor(new Secret('key', key)));
+  return scrubAnswer({ ...flow, exchange: view(end as unknown as Exchange), outgoing } as Injected).exchange;
+}
+
+function head(framing: Framing, fields: [string, string][] = []): ResponseHead {
+  return { status: 200, reason: 'OK', headers: HeaderList.from(fields), framing };
+}
+
+const chunked: Framing = { kind: 'chunked' };
+
+describe('who rewrites an answer', () => {
+  test('reads it as it came, and what it writes is searched', () => {
+    const end = new ClientEnd('payload');
+    let seen = '';
+    const exchange = scrubbed(
+      end,
+      (inner) =>
+        new RewrittenAnswer(inner, () => ({
+          feed: (chunk) => {
+            seen += chunk.toString();
+            return [];
+          },
+          end: () => [Buffer.from(`from ${seen} to ${key}`)],
+        })),
+    );
+    const writer = exchange.respond(head(chunked));
+    writer.write(Buffer.from(`opens with ${key}`));
+    writer.end(null);
+    expect(seen).toBe(`opens with ${key}`);
+    expect(end.text).toBe(`from opens with ${masked} to ${masked}`);
+    expect(end.over).toBe('whole');
+  });
+});
+
+describe('bytes that could be the beginning of a credential', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('wait a moment for what comes next, then they go if they are few', () => {
+    const end = new ClientEnd('payload');
+    const writer = scrubbed(end).respond(head({ kind: 'until-close' }));
+    writer.write(Buffer.from('a monk'));
+    expect(end.text).toBe('a mon');
+    vi.advanceTimersByTime(1000);
+    expect(end.text).toBe('a monk');
+    writer.write(Buffer.from(`ey; ${key.slice(0, 9)}`));
+    vi.advanceTimersByTime(60_000);
+    expect(end.text).toBe('a monkey; ');
+    writer.write(Buffer.from(key.slice(9)));
+    expect(end.text).toBe(`a monkey; ${masked}`);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('do not hold the head back, and are dropped when the answer breaks off', () => {
+    const end = new ClientEnd('payload');
+    const writer = scrubbed(end).respond(head({ kind: 'length', bytes: 20 }));
+    writer.write(Buffer.from('key'));
+    expect(end.flushed).toBe(true);
+    writer.fail(new Error('gone'));
+    vi.advanceTimersByTime(1000);
+    expect([end.text, end.over]).toEqual(['', 'failed']);
+  });
+});
+
+describe('the framing of a searched answer', () => {
+  test('chunks are chunks, and trailers are searched', () => {
+    const end = new ClientEnd('wire');
+    const writer = scrubbed(end).respond(head(chunked));
+    for (const byte of `3\r\nkey\r\nb\r\n-0123456789\r\n0\r\nX-Echo: ${key}\r\n\r\n`) writer.write(Buffer.from(byte));
+    writer.end(null);
+    expect(end.text).toBe(`e\r\n${masked}\r\n0\r\nX-Echo: ${masked}\r\n\r\n`);
+    expect(end.head?.framing).toEqual(chunked);
+  });
+
+  test('a client that is slow is waited for', () => {
+    const end = new ClientEnd('wire');
+    const writer = scrubbed(end).respond(head(chunked));
+    end.hasRoom = false;
+    expect(writer.write(Buffer.from('5\r\nhello\r\n'))).toBe(false);
+    let drained = false;
+    writer.onDrain = () => {
+      drained = true;
+    };
+    end.onDrain?.();
+    expect(drained).toBe(true);
+  });
+
+  test('a length, a validator and a digest stay where nothing is taken off', () => {
+    const end = new ClientEnd('wire');
+    const fields: [string, string][] = [
+      ['Content-Length', '2'],
+      ['ETag', '"a"'],
+      ['Content-Digest', 'sha-256=:AA==:'],
+      ['Content-Encoding', 'identity'],
+    ];
+    scrubbed(end).respond(head({ kind: 'length', bytes: 2 }, fields));
+    expect(end.head?.headers.names).toEqual(fields.map(([name]) => name));
+  });
+});
+
+describe('codings', () => {
+  test.each([
+    [[['content-encoding', 'GZIP']], 'gzip'],
+    [[['content-encoding', ' identity ']], null],
+    [[], null],
+    [[['content-encoding', 'identity, br']], 'br'],
+    [[['content-encoding', 'zstd']], 'unreadable'],
+    [[['content-encoding', 'constructor']], 'unreadable'],
+    [
+      [
+        ['content-encoding', 'gzip'],
+        ['content-encoding', 'gzip'],
+      ],
+      'unreadable',
+    ],
+    [[['grpc-encoding', 'identity']], null],
+    [[['grpc-encoding', 'gzip']], 'unreadable'],
+  ] as [[string, string][], string | null][])('%j is %s', (fields, coding) => {
+    expect(codingOf(HeaderList.from(fields))).toBe(coding);
+  });
+
+  test('one that cannot be read is refused before anything is answered', () => {
+    const end = new ClientEnd('wire');
+    const exchange = scrubbed(end);
+    expect(() => exchange.respond(head(chunked, [['Content-Encoding', 'zstd']]))).toThrow(Refusal);
+    expect(end.answered).toBe(false);
+  });
+});
