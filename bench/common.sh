@@ -7,7 +7,7 @@ work=$bench/work
 key=secret-injected
 source "$root/scripts/node-flags.sh"
 goproxy_source=/usr/share/gocode/src/github.com/elazarl/goproxy
-sallyport_main=${SALLYPORT_MAIN:-$root/dist/main.js}
+sallyport_main=${SALLYPORT_MAIN:-$root/dist/main.cjs}
 PATH=$PATH:/usr/sbin:/sbin
 unset NODE_OPTIONS http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy
 # 1,000 tunnels are 2,000 descriptors in a proxy; squid sizes its tables by this limit, so it is not set to the maximum.

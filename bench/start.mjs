@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const runs = Number(process.argv[2] ?? 15);
-const main = join(dirname(fileURLToPath(import.meta.url)), '..', 'dist', 'main.js');
+const main = join(dirname(fileURLToPath(import.meta.url)), '..', 'dist', 'main.cjs');
 const ground = mkdtempSync(join(tmpdir(), 'sallyport-start-'));
 const project = join(ground, 'project');
 mkdirSync(project);

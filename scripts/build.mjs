@@ -1,36 +1,64 @@
-// Builds the command into few files: usage: node scripts/build.mjs [OUTDIR, default dist]
-// One sandbox is one start of Node, and most of a start is finding and reading modules: bundled it takes less than half
-// the time. Types are checked elsewhere (npm run types).
-import { readFileSync, rmSync } from 'node:fs';
+// Builds the command: usage: node scripts/build.mjs [OUTDIR, default dist] [--cache]
+// One sandbox is one start of Node, and most of a start is finding, reading and compiling modules: so all of it is one
+// file, and with --cache its compiled form lies beside it. Types are checked elsewhere (npm run types).
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { parse } from 'yaml';
 
+const words = process.argv.slice(2).filter((word) => word !== '--cache');
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const outdir = resolve(root, process.argv[2] ?? 'dist');
-// Names of chunks change with their content: what an older build left would stay for ever.
+const outdir = resolve(root, words[0] ?? 'dist');
+const main = join(outdir, 'main.cjs');
 rmSync(outdir, { recursive: true, force: true });
+mkdirSync(outdir, { recursive: true });
+
 const presets = parse(readFileSync(join(root, 'config', 'presets.yaml'), 'utf8'));
 await build({
   absWorkingDir: root,
   entryPoints: ['src/main.ts'],
-  outdir,
+  outfile: join(outdir, 'sallyport.cjs'),
   bundle: true,
-  // The gateway is loaded only by the commands that start one.
-  splitting: true,
   platform: 'node',
-  format: 'esm',
+  // The older form: V8 can be handed compiled code for it, and what is imported late is evaluated late.
+  format: 'cjs',
   target: 'node20.19',
-  // src/policy/presets.ts says why.
-  define: { 'globalThis.sallyportPresets': JSON.stringify(presets) },
+  // Late imports of Node's own modules too: a script that is run this way has no loader for them.
+  supported: { 'dynamic-import': false },
+  define: {
+    'import.meta.url': 'bundleUrl',
+    // src/policy/presets.ts says why.
+    'globalThis.sallyportPresets': JSON.stringify(presets),
+  },
+  banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
   // It finds its native library beside itself.
   external: ['koffi'],
-  // Packages in the older form call `require` for Node's own modules.
-  banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   // Names stay as they are, so that a stack can be read.
   minifyWhitespace: true,
   minifySyntax: true,
   sourcemap: 'external',
   logLevel: 'warning',
 });
+copyFileSync(join(root, 'scripts', 'main.cjs'), main);
+chmodSync(main, 0o755);
+if (process.argv.includes('--cache')) makeCache();
+
+/** Runs the main job once, with the flags that scripts/node-flags.sh and the first line of main.cjs give. */
+function makeCache() {
+  const ground = mkdtempSync(join(tmpdir(), 'sallyport-build-'));
+  const flags = /node (.*)/.exec(readFileSync(main, 'utf8'))[1].split(' ');
+  const env = {
+    PATH: process.env.PATH,
+    HOME: ground,
+    SALLYPORT_HOME: join(ground, 'state'),
+    SALLYPORT_BUILD_CACHE: '1',
+  };
+  // Where there is no bubblewrap it fails, and what it came to is cached all the same.
+  mkdirSync(join(ground, 'project'));
+  const options = { cwd: join(ground, 'project'), env, stdio: 'ignore', timeout: 20_000 };
+  spawnSync(process.execPath, [...flags, main, 'run', '--', 'true'], options);
+  rmSync(ground, { recursive: true, force: true });
+}

@@ -15,6 +15,19 @@ fail() {
   exit 1
 }
 
+# Nothing has changed since all of it was last found in order, with this very Node: two looks instead of two starts of Node.
+ready_before() {
+  local found
+  found="$(command -v node)" || return 1
+  [ "$(cat "$state/ready" 2>/dev/null)" = "$found" ] && [ ! "$state/ready" -ot "$found" ] &&
+    [ ! "$state/ready" -ot "$root/package-lock.json" ] && [ ! "$state/ready" -ot "$root/node_modules/.package-lock.json" ] &&
+    build_ready
+}
+
+note_ready() {
+  command -v node >"$state/ready" 2>/dev/null || true
+}
+
 require_node() {
   command -v node >/dev/null || fail 'Node.js is not installed. Install Node 20.19 or later, then run this again.'
   node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
@@ -44,8 +57,8 @@ dependencies_ready() {
 
 build_ready() {
   # Directories count too: a removed file changes its directory.
-  [ -f "$root/dist/main.js" ] && [ -f "$state/built" ] &&
-    [ -z "$(find "$root/src" "$root/package.json" "$root/scripts/build.mjs" "$root/config/presets.yaml" -newer "$state/built" -print -quit)" ]
+  [ -f "$root/dist/main.cjs" ] && [ -f "$state/built" ] &&
+    [ -z "$(find "$root/src" "$root/package.json" "$root/scripts/build.mjs" "$root/scripts/main.cjs" "$root/config/presets.yaml" -newer "$state/built" -print -quit)" ]
 }
 
 # Runs a command whose words matter only when it fails.
@@ -77,7 +90,7 @@ build() {
   # Dated before the compiler reads: what is edited meanwhile is newer and is built next time.
   touch "$state/building"
   rm -rf "$state/dist"
-  (cd "$root" && quietly build node scripts/build.mjs "$state/dist") ||
+  (cd "$root" && quietly build node scripts/build.mjs "$state/dist" --cache) ||
     fail 'the build failed (see above).'
   rm -rf "$state/dist.old"
   # Swapped as a whole, so that nobody ever starts half a build.

@@ -1,4 +1,3 @@
-#!/usr/bin/env -S node --min-semi-space-size=8 --max-semi-space-size=32
 // The `sallyport` command: hands the process's own streams and arguments to the command line and ends with its code.
 import { createContext, takePath } from './cli/cli-context.ts';
 import { runCommandLine } from './cli/program.ts';
@@ -20,6 +19,8 @@ const context = createContext({
   stderr: process.stderr,
 });
 
-process.exitCode = await runCommandLine(process.argv.slice(2), context);
-// Everything is done and said. Should something still hold the process, it is not worth waiting for.
-setTimeout(() => process.exit(), 3_000).unref();
+void runCommandLine(process.argv.slice(2), context).then((code) => {
+  process.exitCode = code;
+  // Everything is done and said. Should something still hold the process, it is not worth waiting for.
+  setTimeout(() => process.exit(), 3_000).unref();
+});

@@ -1,7 +1,7 @@
 // The command line's end of the admin socket. Before it says anything it makes sure that the socket is in a private
 // directory of ours, so that nobody else can sit at the other end and collect secrets.
 import { lstatSync } from 'node:fs';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { dirname } from 'node:path';
 import { checkPrivateDirectory } from '../kit/secure-directory.ts';
 
@@ -60,8 +60,10 @@ export class AdminClient {
     }
   }
 
-  #send(method: string, path: string, body: string | null, contentType: string): Promise<IncomingMessage> {
+  async #send(method: string, path: string, body: string | null, contentType: string): Promise<IncomingMessage> {
     this.#checkPlace();
+    // Loaded when somebody asks: most commands never do, and it brings half of Node with it.
+    const { request: httpRequest } = await import('node:http');
     return new Promise((resolve, reject) => {
       const headers = body === null ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
       const request = httpRequest({ socketPath: this.#socketPath, method, path, headers, agent: false });

@@ -15,7 +15,7 @@ Exit codes:
   2  wrong usage, or an error in the configuration
   3  refused (\`check\`)
   4  the gateway cannot be reached
-  5  no hole, but not everything is proven (`redteam`)
+  5  no hole, but not everything is proven (\`redteam\`)
   run  the exit code of the command; 125: the sandbox could not be started`;
 
 /** A command ends with this: words for the person, a number for the script. */

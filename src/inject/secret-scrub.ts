@@ -42,9 +42,14 @@ class SecretScrub implements AnswerScrub {
   }
 
   fields({ names, keys, values }: HeaderList): void {
-    // Nearly always there is nothing: then one look at all of them is enough. No form goes over a line end.
-    const all = Buffer.from(`${names.join('\n')}\n${values.join('\n')}`, 'latin1');
-    if (!this.#search.find(all, 0)) return;
+    // Nearly always there is nothing, and most are too short to hold it. No form goes over a line end.
+    const { minBytes } = this.#search;
+    let long = '';
+    for (let i = 0; i < names.length; i++) {
+      if (names[i]!.length >= minBytes) long += `${names[i]}\n`;
+      if (values[i]!.length >= minBytes) long += `${values[i]}\n`;
+    }
+    if (long === '' || !this.#search.find(Buffer.from(long, 'latin1'), 0)) return;
     for (let i = 0; i < names.length; i++) {
       values[i] = this.text(values[i]!);
       const name = this.text(names[i]!);
@@ -107,6 +112,7 @@ class SecretBodyScrub implements BodyScrub {
   }
 
   end(): Buffer {
+    if (this.#held.length === 0) return none;
     const rest = this.#scrub.clean(this.#held, true).clean.subarray(this.#given);
     this.#held = none;
     this.#given = 0;

@@ -51,7 +51,7 @@ export function makeAgentGround(
   if (!existsSync(join(agents, 'installed')))
     throw new Error('the agents are not installed: run scripts/install-agents');
   built ??= buildCommand({});
-  const main = join(built.home, 'package', 'dist', 'main.js');
+  const main = join(built.home, 'package', 'dist', 'main.cjs');
   const ground = mkdtempSync(join(tmpdir(), 'sallyport-agent-'));
   const home = join(ground, 'home');
   const project = join(home, 'project');

@@ -120,7 +120,7 @@ function layPackage(folder: string): string {
     cpSync(join(root, name), join(folder, name), { recursive: true, dereference: true });
   }
   execFileSync('chmod', ['-R', 'a+rX', folder]);
-  return join(folder, 'dist', 'main.js');
+  return join(folder, 'dist', 'main.cjs');
 }
 
 function readJournals(state: string): Record<string, unknown>[] {

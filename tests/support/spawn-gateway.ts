@@ -43,7 +43,7 @@ export function buildCommand(document: Record<string, unknown>): BuiltCommand {
   execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs'), join(home, 'package', 'dist')]);
   for (const name of ['config', 'package.json', 'node_modules'])
     symlinkSync(join(root, name), join(home, 'package', name));
-  const main = join(home, 'package', 'dist', 'main.js');
+  const main = join(home, 'package', 'dist', 'main.cjs');
   const env = { SALLYPORT_HOME: join(home, 'state'), SALLYPORT_CONFIG: join(home, 'sallyport.yaml'), NO_COLOR: '1' };
   const writeConfig = (next: Record<string, unknown>): void =>
     writeFileSync(env.SALLYPORT_CONFIG, stringify({ version: 1, listen: { proxy: '127.0.0.1:0' }, ...next }));

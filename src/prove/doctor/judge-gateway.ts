@@ -55,7 +55,7 @@ function judgeReport(report: HealthReport, socket: string): Finding[] {
 function judgeConfig(config: ConfigFacts): Finding[] {
   if (!config.ok) return config.errors.map((text) => fail('config', text, 'correct it: sallyport config check'));
   return [
-    ok('config', `${config.origin}, ${config.rules} allow rules`),
+    ok('config', `${config.origin}, ${config.rules} ${config.rules === 1 ? 'rule' : 'rules'} of what is allowed`),
     ...config.warnings.map((text) => warn('config', text.replaceAll('\n', ' '), 'see sallyport config check')),
   ];
 }
