@@ -4,7 +4,15 @@ import { CommanderError } from 'commander';
 import { AdminRefused, GatewayUnreachable } from '../admin/admin-client.ts';
 import { InsecurePlaceError } from '../kit/secure-directory.ts';
 
-export const exitCode = { ok: 0, failure: 1, usage: 2, refused: 3, unreachable: 4, notStarted: 125 } as const;
+export const exitCode = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  refused: 3,
+  unreachable: 4,
+  unproven: 5,
+  notStarted: 125,
+} as const;
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 

@@ -20,9 +20,6 @@ interface RedteamOptions {
   readonly list?: boolean;
 }
 
-/** No hole, but not every attack is proven to have been stopped by us. */
-export const exitUnproven = 5;
-
 export function addRedteamCommand(program: Command, context: CliContext): void {
   program
     .command('redteam')
@@ -50,7 +47,7 @@ Verdicts:
   unproven  it did not get through, but nothing shows that we stopped it
   not run   something it needs is missing in this sandbox
 
-Ends with 0 when every attack held, 1 when there is a hole, ${exitUnproven} when some are unproven or were not run,
+Ends with 0 when every attack held, 1 when there is a hole, ${exitCode.unproven} when some are unproven or were not run,
 ${exitCode.notStarted} when no sandbox could be started.
 
 Examples:
@@ -140,7 +137,7 @@ function conclude(context: CliContext, results: readonly AttackResult[], facts: 
   const counts = countVerdicts(results);
   const seconds = Math.round((performance.now() - facts.startedMs) / 100) / 10;
   if (counts.hole > 0) context.exitCode = exitCode.failure;
-  else if (counts.unproven + counts['not run'] > 0) context.exitCode = exitUnproven;
+  else if (counts.unproven + counts['not run'] > 0) context.exitCode = exitCode.unproven;
   const isWhole = results.length === facts.asked;
   // As shells say it of a command that was interrupted.
   if (!isWhole) context.exitCode = 130;

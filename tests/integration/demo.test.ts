@@ -1,6 +1,6 @@
 // `sallyport demo` as it is installed: one screen, true to the last word, without internet and without a key.
-import { readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ClientRun } from '../support/run-client.ts';
 import { makeRunGround, type RunGround, runUsers } from '../support/run-ground.ts';
@@ -49,12 +49,13 @@ describe.each(runUsers)('as %s', (user) => {
 });
 
 test('as data, and nothing is left behind', async () => {
-  const { code, stdout } = await ground.sallyport('root', ['demo', '--json']);
+  const own = mkdtempSync(join(ground.homeOf('root'), 'tmp-'));
+  const { code, stdout } = await ground.sallyport('root', ['demo', '--json'], { env: { TMPDIR: own } });
   const told = JSON.parse(stdout) as { ok: boolean; refused: { code: string }[]; problems: string[] };
   expect(code).toBe(0);
   expect(told).toMatchObject({ ok: true, problems: [], launcher: 'bubblewrap' });
   expect(told.refused.map((one) => one.code)).toContain('push.force');
-  expect(readdirSync(tmpdir()).filter((name) => /^sallyport-demo-\w{6}$/.test(name))).toEqual([]);
+  expect(readdirSync(own)).toEqual([]);
 });
 
 test('without git it does not pretend', async () => {

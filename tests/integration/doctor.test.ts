@@ -1,6 +1,5 @@
 // `sallyport doctor` as it is installed: from outside and from inside a real sandbox, well and unwell.
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -55,11 +54,9 @@ describe('every runtime that is there makes a real request', () => {
   test('as root: one that is broken is named with why and what to do, and it ends with 1', {
     timeout: 120_000,
   }, async () => {
-    const env = inFront(
-      'root',
-      'curl',
-      'echo "curl: (60) SSL certificate problem: self-signed certificate" >&2; exit 60',
-    );
+    const own = mkdtempSync(join(ground.homeOf('root'), 'tmp-'));
+    const script = 'echo "curl: (60) SSL certificate problem: self-signed certificate" >&2; exit 60';
+    const env = { ...inFront('root', 'curl', script), TMPDIR: own };
     const { code, stdout } = await ground.sallyport('root', ['doctor', '--json'], { env, timeoutMs: 110_000 });
     const { ok, failed, well } = read(stdout);
     expect({ ok, code }).toEqual({ ok: false, code: 1 });
@@ -73,7 +70,7 @@ describe('every runtime that is there makes a real request', () => {
       },
     ]);
     expect(well).toEqual(expect.arrayContaining(common));
-    expect(readdirSync(tmpdir()).filter((name) => /^sallyport-doctor-\w{6}$/.test(name))).toEqual([]);
+    expect(readdirSync(own)).toEqual([]);
   });
 });
 

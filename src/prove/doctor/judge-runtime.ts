@@ -15,7 +15,7 @@ export interface RuntimeFacts {
 
 /** Where the findings from inside stand. */
 export const insideArea = 'Inside a sandbox';
-const { ok, fail, absent } = findingsOf(insideArea);
+const { ok, warn, fail, absent } = findingsOf(insideArea);
 
 const trustWords =
   /certificate|CERT_|self[- ]signed|unable to get local issuer|PKIX|x509|unknown (?:ca|authority)|verify failed|SSL certificate problem/i;
@@ -65,6 +65,13 @@ export function judgeRuntime(runtime: Runtime, { line, arrived, refused }: Runti
     `${where} (exit ${line.ended}): ${said}`,
     `see whether it works outside: ${runtime.program}; docs/clients.md tells what it needs`,
   );
+}
+
+/** When nothing could be tried, nothing is known of the door, which must not look like health. */
+export function judgeTried(findings: readonly Finding[]): readonly Finding[] {
+  if (findings.some(({ state }) => state !== 'absent')) return findings;
+  const says = 'none of them is in the sandbox: no request was made through the door';
+  return [warn('runtimes', says, 'try a sandbox or an image that has one of them, such as curl'), ...findings];
 }
 
 /** The line that says most: the last that is not empty and not a mere frame of a stack. */

@@ -7,7 +7,7 @@ import type { SeenRequest } from '../pretend-world.ts';
 import { doctorGround } from './doctor-hosts.ts';
 import type { Finding } from './finding.ts';
 import { type InsideLine, insideScript, readLine } from './inside-script.ts';
-import { judgeRuntime } from './judge-runtime.ts';
+import { judgeRuntime, judgeTried } from './judge-runtime.ts';
 import { doctorRepository, type Runtime, runtimes, slugOf } from './runtimes.ts';
 
 /** A refusal in the journal. */
@@ -69,7 +69,7 @@ export async function tryRuntimes(ports: DoctorPorts): Promise<InsideResult> {
     );
     // By name: the order of trying is of no interest.
     findings.sort((a, b) => a.name.localeCompare(b.name, 'en'));
-    return { findings, startMs };
+    return { findings: judgeTried(findings), startMs };
   } finally {
     await ground.clear();
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type InsideLine, insideScript, readLine } from '../../../src/prove/doctor/inside-script.ts';
-import { judgeRuntime } from '../../../src/prove/doctor/judge-runtime.ts';
+import { judgeRuntime, judgeTried } from '../../../src/prove/doctor/judge-runtime.ts';
 import { answerWord, type Runtime, runtimes, slugOf } from '../../../src/prove/doctor/runtimes.ts';
 
 const curl = runtimes.find(({ name }) => name === 'curl')!;
@@ -49,6 +49,12 @@ describe('why a runtime failed', () => {
     expect(judge({ ended: 'absent' })).toMatchObject({ state: 'absent', says: 'not in the sandbox' });
     expect(judgeRuntime(curl, { line: null, arrived: true, refused: null }).state).toBe('fail');
   });
+});
+
+test('a sandbox in which nothing could be tried is not called well', () => {
+  const gone = judge({ ended: 'absent' });
+  expect(judgeTried([gone])[0]).toMatchObject({ state: 'warn', name: 'runtimes' });
+  expect(judgeTried([gone, judge({}, true)])).toHaveLength(2);
 });
 
 describe('the script that tries them', () => {
