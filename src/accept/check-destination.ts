@@ -33,7 +33,7 @@ export function refuseBareAddress(request: RawRequest, destination: Destination)
   if (!destination.isSynthetic) throw bareAddress(destination.address);
   // Names are given to addresses one way only: which one was meant cannot be found again.
   if (request.kind === 'http' && request.scheme === 'https' && request.sni === null) {
-    throw new Refusal('address.literal', 'the TLS handshake names no host (SNI), only an address', {
+    throw new Refusal('target.literal-address', 'the TLS handshake names no host (SNI), only an address', {
       rule: namesOnly,
       hint: 'Use the name of the host in the URL, with a client that sends it in the TLS handshake.',
     });
@@ -42,14 +42,14 @@ export function refuseBareAddress(request: RawRequest, destination: Destination)
 
 export function refuseOtherAddress(host: string, { address }: Destination): void {
   if (remember(pairs, `${host} ${address}`, () => isSyntheticFor(host, address))) return;
-  throw new Refusal('address.literal', `the connection went to ${address}, which is not the address of ${host} here`, {
+  throw new Refusal('target.literal-address', `the connection went to ${address}, which is not the address of ${host} here`, {
     rule: namesOnly,
     hint: 'Let the client look the name up: the address it is given in this sandbox is the only one that leads there.',
   });
 }
 
 export function bareAddress(address: string): Refusal {
-  return new Refusal('address.literal', `${address} is an address: use the name of the host`, {
+  return new Refusal('target.literal-address', `${address} is an address: use the name of the host`, {
     rule: namesOnly,
     hint: 'No address is reached directly. Use the host name that the allowlist names.',
   });

@@ -22,7 +22,6 @@ export const refusalStatus = {
   'sandbox.proof-missing': 407,
   'sandbox.proof-wrong': 407,
   'target.literal-address': 403,
-  'address.literal': 403,
   'target.port': 403,
   'domain.not-allowed': 403,
   'domain.plain-http': 403,

@@ -78,11 +78,11 @@ describe.each(runUsers)('sallyport run as %s', (user) => {
       'curl -sS https://api.example.com/v2/no; curl -sS https://203.0.113.7/; curl -sS -m 5 https://other.example/ 2>&1; curl -sS -m 5 https://api.example.com:8443/ 2>&1',
     );
     expect(stdout).toContain('"code":"path.not-allowed"');
-    expect(stdout).toContain('"code":"address.literal"');
+    expect(stdout).toContain('"code":"target.literal-address"');
     expect(stdout).toContain('Could not resolve host: other.example');
     expect(stdout).toContain("Couldn't connect to server");
     expect(ground.journal(user)).toContainEqual(
-      expect.objectContaining({ code: 'address.literal', destination: '203.0.113.7:443', verdict: 'refused' }),
+      expect.objectContaining({ code: 'target.literal-address', destination: '203.0.113.7:443', verdict: 'refused' }),
     );
     expect(ground.journal(user)).toContainEqual(expect.objectContaining({ host: 'other.example', verdict: 'refused' }));
   });

@@ -50,21 +50,21 @@ describe('an address alone leads nowhere, and is told so by a door that it can t
   ])('%s', async (url, destination) => {
     for (const version of ['--http1.1', '--http2']) {
       const answer = await sandbox.curl(url, [version]);
-      expect(answer).toMatchObject({ exit: 0, status: 403, code: 'address.literal' });
+      expect(answer).toMatchObject({ exit: 0, status: 403, code: 'target.literal-address' });
       expect(answer.body).toContain('is an address: use the name of the host');
     }
     expect(await recorded(destination)).toMatchObject({
       verdict: 'refused',
       sandbox: sandbox.id,
-      code: 'address.literal',
+      code: 'target.literal-address',
     });
     expect(upstream.seen).toEqual([]);
   });
 
   test('the address that a name has here says nothing without the name', async () => {
     const { v4 } = syntheticAddresses(host);
-    expect(await sandbox.curl(`https://${v4}/`, ['-H', `Host: ${host}`])).toMatchObject({ code: 'address.literal' });
-    expect(await sandbox.curl(`http://${v4}/`)).toMatchObject({ status: 403, code: 'address.literal' });
+    expect(await sandbox.curl(`https://${v4}/`, ['-H', `Host: ${host}`])).toMatchObject({ code: 'target.literal-address' });
+    expect(await sandbox.curl(`http://${v4}/`)).toMatchObject({ status: 403, code: 'target.literal-address' });
     expect(upstream.seen).toEqual([]);
   });
 });
@@ -78,7 +78,7 @@ describe('an allowed name at another address is refused', () => {
   ])('%s', async (_name, address) => {
     for (const url of [`https://${host}/`, `http://${host}/`]) {
       const answer = await sandbox.curl(url, [], address);
-      expect(answer).toMatchObject({ exit: 0, status: 403, code: 'address.literal' });
+      expect(answer).toMatchObject({ exit: 0, status: 403, code: 'target.literal-address' });
     }
     expect(upstream.seen).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe('an allowed name at another address is refused', () => {
     for (const address of ['203.0.113.9', syntheticAddresses(other).v4]) {
       // The certificate is ours, not that of the far side: curl can read why.
       const answer = await sandbox.curl(`https://${pinned}/`, [], address);
-      expect(answer).toMatchObject({ exit: 0, status: 403, code: 'address.literal' });
+      expect(answer).toMatchObject({ exit: 0, status: 403, code: 'target.literal-address' });
     }
     expect(upstream.seen).toEqual([]);
   });

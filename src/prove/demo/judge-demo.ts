@@ -68,7 +68,7 @@ const expected: readonly Expected[] = [
     step: 'address',
     about: 'an address instead of a name',
     tried: ({ literalUrl }) => `GET ${literalUrl}`,
-    code: 'address.literal',
+    code: 'target.literal-address',
     arrived: ({ host }) => host === literalAddress,
   },
   {

@@ -62,7 +62,7 @@ describe('nothing else passes for it', () => {
     ['an address as Host', { host: v4, sni: null, scheme: 'http', destination: `${v4}:80` }],
     ['an address as Host and in the handshake', { host: v4, sni: v4 }],
   ] satisfies [string, Asked][])('%s is an address', (_name, over) => {
-    expect(refused(over)).toBe('address.literal');
+    expect(refused(over)).toBe('target.literal-address');
   });
 
   test('the words say what was dialled and what to use', () => {
@@ -89,8 +89,8 @@ describe('a tunnel is held to the same', () => {
   test.each(['connect', 'tunnel'] as const)('asked for (%s) at its own address alone', (kind) => {
     const over = { kind, method: 'CONNECT', target: `${host}:443`, headers: new HeaderList() } as const;
     expect(read(over)).toMatchObject({ host, port: 443, kind });
-    expect(refused({ ...over, destination: '203.0.113.5:443' })).toBe('address.literal');
-    expect(refused({ ...over, target: 'other.example.com:443' })).toBe('address.literal');
+    expect(refused({ ...over, destination: '203.0.113.5:443' })).toBe('target.literal-address');
+    expect(refused({ ...over, target: 'other.example.com:443' })).toBe('target.literal-address');
   });
 });
 

@@ -26,7 +26,7 @@ const reports: Record<StepName, Partial<InsideReport>> = {
   'key-file': { status: 1, text: 'ENOENT: no such file' },
   clone: { status: 0 },
   host: refusal('domain.not-allowed'),
-  address: refusal('address.literal'),
+  address: refusal('target.literal-address'),
   'push-main': { status: 1, text: 'remote: - main is a protected branch (rule: x)      \r\n' },
   'push-force': { status: 1, text: 'remote: - this push would rewrite sandbox/work\n' },
   'foreign-repository': refusal('repo.not-allowed'),
@@ -34,7 +34,7 @@ const reports: Record<StepName, Partial<InsideReport>> = {
 };
 const codes = [
   'domain.not-allowed',
-  'address.literal',
+  'target.literal-address',
   'push.protected-branch',
   'push.force',
   'repo.not-allowed',
