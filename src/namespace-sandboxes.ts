@@ -2,8 +2,9 @@
 // takes both away when the sandbox is gone, even when nobody says so. The CA's key never leaves this process's memory.
 import type { Doors } from './accept/doors.ts';
 import { LeafMinter } from './accept/leaf.ts';
-import { makeSandboxCa } from './accept/sandbox-ca.ts';
+import { makeSandboxCa, type SandboxCa } from './accept/sandbox-ca.ts';
 import type { SandboxRecord } from './identify/sandbox-record.ts';
+import type { NamespaceHandles } from './kit/namespace-handles.ts';
 import { processBirth } from './kit/process-birth.ts';
 import { closeNamespaceHandles, openNamespaceDoor } from './launch/open-namespace-door.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
@@ -34,9 +35,9 @@ export class NamespaceSandboxes {
   async open(record: SandboxRecord, pid: number): Promise<string> {
     const born = processBirth(pid);
     const ports = new Set([443, 80, ...this.#parts.policy().allow.flatMap((rule) => rule.ports)]);
-    const ca = makeSandboxCa(record.id, Date.now());
-    const leaves = new LeafMinter(ca);
-    const handles = await openNamespaceDoor({ pid, ports: [...ports] });
+    const opening = openNamespaceDoor({ pid, ports: [...ports] });
+    const { ca, leaves } = makeTrust(record.id, opening);
+    const handles = await opening;
     // Unregistered meanwhile: nobody would ever close this door.
     if (born === null || !this.#parts.isRegistered(record)) {
       closeNamespaceHandles(handles);
@@ -61,5 +62,16 @@ export class NamespaceSandboxes {
       this.#holders.delete(id);
       this.#parts.unregister(id).catch(this.#parts.onFailure);
     }
+  }
+}
+
+/** While the door is being opened. Should it fail, nobody is left with a door that opens later. */
+function makeTrust(id: string, opening: Promise<NamespaceHandles>): { ca: SandboxCa; leaves: LeafMinter } {
+  try {
+    const ca = makeSandboxCa(id, Date.now());
+    return { ca, leaves: new LeafMinter(ca) };
+  } catch (error) {
+    opening.then(closeNamespaceHandles, () => {});
+    throw error;
   }
 }

@@ -7,13 +7,7 @@ import { Refusal } from '../flow/refusal.ts';
 import type { Stage } from '../flow/stage.ts';
 import { type Authority, canonicalHost, parseAuthority } from './canonical-host.ts';
 import { type CanonicalTarget, canonicalTarget } from './canonical-path.ts';
-import {
-  bareAddress,
-  type Destination,
-  parseDestination,
-  refuseBareAddress,
-  refuseOtherAddress,
-} from './check-destination.ts';
+import { type Destination, parseDestination, refuseBareAddress, refuseOtherAddress } from './check-destination.ts';
 import { canonicalLookup } from './dns-lookup.ts';
 
 const methodToken = /^[A-Z][A-Z-]{0,31}$/;
@@ -45,15 +39,9 @@ export function canonicalise(request: RawRequest): CanonicalRequest {
   if (request.destination === null) return readRequest(request, null);
   const destination = parseDestination(request.destination);
   refuseBareAddress(request, destination);
-  try {
-    const canonical = readRequest(request, destination);
-    refuseOtherAddress(canonical.host, destination);
-    return canonical;
-  } catch (error) {
-    // One code for every way to mean an address here, whether it was dialled, or said as a name too.
-    if (!(error instanceof Refusal) || error.code !== 'target.literal-address') throw error;
-    throw bareAddress(destination.address);
-  }
+  const canonical = readRequest(request, destination);
+  refuseOtherAddress(canonical.host, destination);
+  return canonical;
 }
 
 function readRequest(request: RawRequest, destination: Destination | null): CanonicalRequest {

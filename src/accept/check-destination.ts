@@ -42,13 +42,17 @@ export function refuseBareAddress(request: RawRequest, destination: Destination)
 
 export function refuseOtherAddress(host: string, { address }: Destination): void {
   if (remember(pairs, `${host} ${address}`, () => isSyntheticFor(host, address))) return;
-  throw new Refusal('target.literal-address', `the connection went to ${address}, which is not the address of ${host} here`, {
-    rule: namesOnly,
-    hint: 'Let the client look the name up: the address it is given in this sandbox is the only one that leads there.',
-  });
+  throw new Refusal(
+    'target.literal-address',
+    `the connection went to ${address}, which is not the address of ${host} here`,
+    {
+      rule: namesOnly,
+      hint: 'Let the client look the name up: the address it is given in this sandbox is the only one that leads there.',
+    },
+  );
 }
 
-export function bareAddress(address: string): Refusal {
+function bareAddress(address: string): Refusal {
   return new Refusal('target.literal-address', `${address} is an address: use the name of the host`, {
     rule: namesOnly,
     hint: 'No address is reached directly. Use the host name that the allowlist names.',

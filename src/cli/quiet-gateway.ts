@@ -1,7 +1,6 @@
 // The gateway of a proof or a demonstration: in this process, with a state directory that is thrown away, no door but those
 // of its sandboxes, and nothing said beside what the command prints.
 import type { AdminPorts } from '../admin/admin-ports.ts';
-import { createLog } from '../kit/log.ts';
 import type { SandboxDesk } from '../launch/start-sandbox.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 import { loadService } from './load-service.ts';
@@ -15,6 +14,7 @@ export interface QuietGateway {
 
 export async function startQuietGateway(home: string, config: string): Promise<QuietGateway> {
   const start = await loadService();
+  const { createLog } = await import('../kit/log.ts');
   const gateway = await start({ home, config, doors: 'sandboxes', log: createLog({ level: 'silent' }) });
   return { desk: deskOfGateway(gateway.desk), admin: gateway.desk, stop: gateway.stop };
 }

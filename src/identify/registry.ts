@@ -67,7 +67,8 @@ export class SandboxRegistry {
     return this.#inTurn(async () => {
       this.#refuseConflicts(asked);
       const made = makeRecord(asked, this.#options.socketDirectory, this.now());
-      await this.#save(made.record);
+      // What is not kept over a restart need not be written first.
+      if (made.record.namespacePid === null) await this.#save(made.record);
       this.#insert(made.record);
       return made;
     });

@@ -23,6 +23,11 @@ export function needTool(name: string, hint: string, find: (name: string) => str
   return file;
 }
 
+/** Whether one of these folders has the program. */
+export function isInPath(program: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => isAbsolute(folder) && isExecutable(join(folder, program)));
+}
+
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);

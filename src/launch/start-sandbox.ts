@@ -1,17 +1,18 @@
 // Starts one sandbox from beginning to end: namespace, door, files, command. The order is the point: the door is open and its
 // helper gone before the command runs, so that its first connection works, and whatever fails leaves nothing behind.
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
-import { agentStubs, type GitIdentity, quietAgents } from './agent-stubs.ts';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type GitIdentity, quietAgents } from './agent-stubs.ts';
+import { isInPath } from './find-tool.ts';
 import { reviewHostTraps, snapshotHostTraps } from './host-traps.ts';
+import { layGitFiles, layStubs, readGitIdentity } from './lay-files.ts';
 import { placeholderVariables } from './placeholders.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import { type BegunTrust, beginTrust } from './prepare-trust.ts';
 import { makeRunFolder, type RunFolder } from './run-folder.ts';
-import { sandboxGitEnvironment, sandboxGitFiles, wantsUrlRewriting } from './sandbox-gitconfig.ts';
 import {
   LaunchError,
   type Launcher,
@@ -92,7 +93,7 @@ export async function startSandbox(
 ): Promise<StartedSandbox> {
   const undo: (() => Promise<unknown>)[] = [];
   const preparing = request.launcher.prepare(request.stdio);
-  const identity = readGitIdentity(request);
+  const identity = readGitIdentity(request.userHome);
   const before = snapshotHostTraps(request.workingDirectory);
   before.catch(() => {});
   const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
@@ -105,7 +106,9 @@ export async function startSandbox(
     const namespace = { pid: prepared.pid };
     const registering = desk.register({ ...request.registration, id, proof: ['socket'], namespace });
     undo.unshift(async () => desk.unregister((await registering).id));
-    // Planned while the door is being opened, by another process.
+    // What follows keeps this thread busy: first the registration is on its way, and the process that opens the door.
+    registering.catch(() => {});
+    await sleep(1);
     const draft = draftSandbox(request, folder, guarded);
     const grant = await registering;
     const { plan, notices } = finishPlan(request, draft, grant, await identity);
@@ -195,7 +198,13 @@ function finishPlan(
 ): { plan: SandboxPlan; notices: readonly string[] } {
   trust.finish(grant.caCertificate);
   const { home, workingDirectory } = planned;
-  const git = layGitFiles(request, grant, folder, join(inside, 'git'));
+  const git = layGitFiles({
+    folder: join(folder.files, 'git'),
+    inside: join(inside, 'git'),
+    hosts: grant.gitHosts,
+    workingDirectory: request.workingDirectory,
+    environment: request.environment,
+  });
   const placeholders = placeholderVariables(new Set(grant.credentials));
   layStubs(homeFolder, { workingDirectory, placeholders, gitIdentity });
   const environment = planEnvironment({
@@ -220,45 +229,6 @@ function finishPlan(
   };
 }
 
-function layGitFiles(
-  request: SandboxRequest,
-  grant: NamespaceGrant,
-  folder: RunFolder,
-  directory: string,
-): Record<string, string> {
-  const options = {
-    directory,
-    hosts: grant.gitHosts,
-    lfs: isInPath('git-lfs', (request.environment.PATH ?? '').split(':')),
-    safeDirectories: [request.workingDirectory],
-  };
-  for (const { name, mode, text } of sandboxGitFiles(options)) {
-    const path = join(folder.files, 'git', name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text, { mode });
-  }
-  return sandboxGitEnvironment({ directory, rewriteUrls: wantsUrlRewriting(request.environment) });
-}
-
-function layStubs(homeFolder: string, options: Parameters<typeof agentStubs>[0]): void {
-  for (const { path, text, mode } of agentStubs(options)) {
-    const file = join(homeFolder, path);
-    // In a home that was kept, an earlier sandbox may have laid a link that leads out of it.
-    if (existsSync(file) || hasLink(homeFolder, path)) continue;
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(file, text, { mode, flag: 'wx' });
-  }
-}
-
-/** Whether a part of the path below the home is a link, also one that leads nowhere. */
-function hasLink(home: string, path: string): boolean {
-  const parts = path.split('/');
-  return parts.some((_, at) => {
-    const stat = lstatSync(join(home, ...parts.slice(0, at + 1)), { throwIfNoEntry: false });
-    return stat?.isSymbolicLink() === true;
-  });
-}
-
 /** A user that no list of users knows (a container's, an account of a service) has a name all the same. */
 function userName(): string {
   try {
@@ -274,26 +244,4 @@ function refuseUnknownCommand(program: string, path: readonly string[] | null): 
     `${program}: no such program in the sandbox`,
     'It is looked for in your PATH. Install it, or let its folder in with --ro FOLDER.',
   );
-}
-
-function isInPath(program: string, path: readonly string[]): boolean {
-  return path.some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return folder !== '';
-    } catch {
-      return false;
-    }
-  });
-}
-
-/** Name and address for commits, from the user's own configuration and never from the repository's. */
-function readGitIdentity({ userHome }: SandboxRequest): Promise<GitIdentity> {
-  return new Promise((resolve) => {
-    const options = { cwd: '/', env: { PATH: process.env.PATH, HOME: userHome }, timeout: 2000 };
-    execFile('git', ['config', '--global', '--get-regexp', '^user\\.(name|email)$'], options, (_, stdout) => {
-      const value = (key: string) => new RegExp(`^user\\.${key} (.*)$`, 'm').exec(String(stdout))?.[1] ?? null;
-      resolve({ name: value('name'), email: value('email') });
-    });
-  });
 }

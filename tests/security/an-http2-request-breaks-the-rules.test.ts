@@ -154,6 +154,7 @@ describe('an HTTP/2 request that breaks the rules reaches nobody', () => {
       expect(head.split('\r\n').map((line) => line.split(':', 1)[0])).toEqual([
         'GET / HTTP/1.1',
         'Host',
+        'Accept-Encoding',
         'x-api-key',
         '',
         '',
