@@ -94,8 +94,7 @@ export const fileAttacks: readonly Attack[] = [
   baitAttack('file-history', 'the history of the shell', 'history'),
   baitAttack('file-other-project', "another project, a neighbour's working directory", 'other-project'),
   baitAttack('file-in-project', 'logins that lie in the working directory itself', 'project-npmrc', 'project-netrc'),
-  readAttack('file-gateway-state', "the gateway's registry, CA key and journal", ({ gatewayHome }) => [
-    join(gatewayHome, 'registry.json'),
+  readAttack('file-gateway-state', "the gateway's CA, its key and the journal", ({ gatewayHome }) => [
     ...filesIn(join(gatewayHome, 'ca')),
     ...filesIn(join(gatewayHome, 'journal')),
   ]),
@@ -108,13 +107,13 @@ export const fileAttacks: readonly Attack[] = [
       'links in the working directory that lead to secrets',
       ({ home, gatewayHome }) => [
         join(home, '.ssh/id_ed25519'),
-        join(gatewayHome, 'registry.json'),
+        join(gatewayHome, 'ca', 'ca.pem'),
         join(home, '.ssh/id_ed25519'),
       ],
     ),
     attempt: ({ workingDirectory, home }) => [
       { do: 'read', path: join(workingDirectory, plantedLinks.key) },
-      { do: 'read', path: join(workingDirectory, plantedLinks.state, 'registry.json') },
+      { do: 'read', path: join(workingDirectory, plantedLinks.state, 'ca', 'ca.pem') },
       { do: 'read', path: join(workingDirectory, plantedLinks.root, home, '.ssh/id_ed25519') },
     ],
   },
