@@ -4,6 +4,7 @@ import type { Ca } from './accept/ca.ts';
 import type { LiveControl } from './admin/admin-ports.ts';
 import type { Journal } from './audit/journal.ts';
 import type { SandboxRegistry } from './identify/registry.ts';
+import { scrubWorks } from './inject/secret-scrub.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 import type { Stages } from './request-path.ts';
 
@@ -13,6 +14,8 @@ export interface ControlSources {
   readonly journal: Journal;
   readonly registry: SandboxRegistry;
   readonly doors: readonly string[];
+  /** How many sandboxes have a door in their namespace. */
+  readonly namespaces: number;
   readonly rejected: Error | null;
   readonly stages: Stages;
 }
@@ -23,6 +26,7 @@ export function describeControls({
   journal,
   registry,
   doors,
+  namespaces,
   rejected,
   stages,
 }: ControlSources): LiveControl[] {
@@ -37,7 +41,7 @@ export function describeControls({
         .map(({ name }) => name)
         .join(' -> '),
     ),
-    control('doors', doors.length > 0, doors.join(', ') || 'none open'),
+    control('doors', doors.length + namespaces > 0, describeDoors(doors, namespaces)),
     control('identity', true, `${registry.size} registered; unknown callers are refused`),
     control(
       'allowlist',
@@ -48,6 +52,7 @@ export function describeControls({
     control('pushes', true, pushDetail(policy)),
     control('github', true, githubDetail(policy)),
     control('credentials', true, `${policy.credentials.size} known by name; each only to its own hosts and paths`),
+    control('scrub', scrubWorks(), 'the credential of a request is taken out of its answer, in any of its forms'),
     control('addresses', upstream.proxy === null, addressDetail(pinned, upstream.proxy)),
     control('tls', true, `leaves by ${ca.subject}; upstream certificates always verified`),
     control(
@@ -61,6 +66,11 @@ export function describeControls({
       journal.healthy ? `record ${journal.head.seq}, hash-chained` : 'cannot be written: nothing is served',
     ),
   ];
+}
+
+function describeDoors(doors: readonly string[], namespaces: number): string {
+  const inside = namespaces === 0 ? [] : [`${namespaces} in the namespaces of sandboxes`];
+  return [...doors, ...inside].join(', ') || 'none open';
 }
 
 function pushDetail(policy: CompiledPolicy): string {

@@ -156,7 +156,16 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
 
   const opened: string[] = [];
   const controls = () =>
-    describeControls({ policy: policy(), ca, journal, registry, doors: opened, rejected: live.rejected, stages });
+    describeControls({
+      policy: policy(),
+      ca,
+      journal,
+      registry,
+      doors: opened,
+      namespaces: doors.namespaces,
+      rejected: live.rejected,
+      stages,
+    });
   const desk = createAdminDesk({
     registry,
     secrets,

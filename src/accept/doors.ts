@@ -36,6 +36,11 @@ export class Doors {
     return this.#connections.size;
   }
 
+  /** How many sandboxes have a door in their namespace. */
+  get namespaces(): number {
+    return this.#namespaces.size;
+  }
+
   /** Returns the address it really listens on, e.g. `127.0.0.1:8080`. */
   async openTcp(host: string, port: number): Promise<string> {
     const server = this.#door(`proxy ${host}:${port}`, null);

@@ -1,41 +1,31 @@
 // `sallyport register`: lets a sandbox in and prints what it needs to come through the door. The secret it prints is
 // shown this once; the gateway keeps only its hash.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Grant, PublicRecord } from '../admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
 import { joined, printable } from './printable.ts';
+import { addRightsOptions, asRights, gather, type RightsOptions } from './rights-options.ts';
 import { exportLines, sandboxEnvironment } from './sandbox-environment.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
-interface RegisterOptions {
+interface RegisterOptions extends RightsOptions {
   readonly id?: string;
   readonly ip?: string;
   readonly containerId?: string;
-  readonly repo?: string[];
-  readonly mode?: string;
-  readonly branch?: string[];
-  readonly credential?: string[];
   readonly proof?: string[];
   readonly expires?: string;
   readonly env?: boolean;
 }
 
-const gather = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value];
-
 export function addRegisterCommand(program: Command, context: CliContext): void {
-  program
+  const register = program
     .command('register')
     .summary('let a sandbox in')
     .description('Registers a sandbox and prints what it needs to come through the door.')
     .option('--id <ID>', 'name it yourself (default: a random one)')
     .option('--ip <ADDRESS>', 'the address it calls from')
-    .option('--container-id <ID>', 'its container')
-    .option('--repo <OWNER/REPO>', 'a repository it may use; may be repeated', gather)
-    .addOption(
-      new Option('--mode <MODE>', 'bot: pushes only to --branch; user: to any unprotected').choices(['bot', 'user']),
-    )
-    .option('--branch <PATTERN>', 'a branch it may push to (default sandbox/*); may be repeated', gather)
-    .option('--credential <NAME>', 'a credential it may use (default: all); may be repeated', gather)
+    .option('--container-id <ID>', 'its container');
+  addRightsOptions(register)
     .option(
       '--proof <KIND>',
       'ip, secret or socket; may be repeated, all must hold (default: ip with --ip, else secret)',
@@ -73,10 +63,7 @@ function asRegistration(options: RegisterOptions): object {
     ...(options.id !== undefined && { id: options.id }),
     ...(options.ip !== undefined && { container_ip: options.ip }),
     ...(options.containerId !== undefined && { container_id: options.containerId }),
-    repos: options.repo ?? [],
-    ...(options.mode !== undefined && { auth_mode: options.mode }),
-    ...(options.branch !== undefined && { allowed_branches: options.branch }),
-    ...(options.credential !== undefined && { credentials: options.credential }),
+    ...asRights(options),
     ...(options.proof !== undefined && { proof: options.proof }),
     ...(options.expires !== undefined && { expires_at: options.expires }),
   };

@@ -11,14 +11,11 @@ import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 import type { OwnGateway } from './own-gateway.ts';
 import { printable } from './printable.ts';
+import { addRightsOptions, asRights, gather, type RightsOptions } from './rights-options.ts';
 import { describeRefusals, describeRun, type Refused } from './run-report.ts';
 import { SignalPass } from './signal-pass.ts';
 
-interface RunOptions {
-  readonly repo?: string[];
-  readonly mode?: string;
-  readonly branch?: string[];
-  readonly credential?: string[];
+interface RunOptions extends RightsOptions {
   readonly id?: string;
   readonly launcher?: LauncherName;
   readonly image?: string;
@@ -32,21 +29,15 @@ interface RunOptions {
   readonly quiet?: boolean;
 }
 
-const gather = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value];
 const refusalsShown = 3;
 
 export function addRunCommand(program: Command, context: CliContext): void {
-  program
+  const run = program
     .command('run')
     .summary('run a command in a sandbox that has no network but this door')
     .description('Runs a command in a sandbox: no network but this door, no credential, and it works unmodified.')
-    .argument('<command...>', 'the command and its arguments, after --')
-    .option('--repo <OWNER/REPO>', 'a repository it may use; may be repeated', gather)
-    .addOption(
-      new Option('--mode <MODE>', 'bot: pushes only to --branch; user: to any unprotected').choices(['bot', 'user']),
-    )
-    .option('--branch <PATTERN>', 'a branch it may push to (default sandbox/*); may be repeated', gather)
-    .option('--credential <NAME>', 'a credential it may use (default: all that are set); may be repeated', gather)
+    .argument('<command...>', 'the command and its arguments, after --');
+  addRightsOptions(run)
     .option('--mount <PATH[:INSIDE]>', 'let a file or folder in, to read and write; may be repeated', gather)
     .option('--ro <PATH[:INSIDE]>', 'let a file or folder in, to read; may be repeated', gather)
     .option('--env <NAME[=VALUE]>', 'let a variable in; may be repeated', gather)
@@ -158,7 +149,7 @@ async function asRequest(
     launcher,
     command,
     stdio: 'terminal',
-    registration: asRegistration(options),
+    registration: { ...(options.id !== undefined && { id: options.id }), ...asRights(options) },
     workingDirectory: context.cwd,
     environment,
     userHome,
@@ -168,16 +159,6 @@ async function asRequest(
     mounts,
     variables: options.env ?? [],
     hideEnvFiles: options.hideEnvFiles === true,
-  };
-}
-
-function asRegistration(options: RunOptions): Record<string, unknown> {
-  return {
-    ...(options.id !== undefined && { id: options.id }),
-    repos: options.repo ?? [],
-    ...(options.mode !== undefined && { auth_mode: options.mode }),
-    ...(options.branch !== undefined && { allowed_branches: options.branch }),
-    ...(options.credential !== undefined && { credentials: options.credential }),
   };
 }
 

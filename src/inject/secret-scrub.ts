@@ -2,7 +2,7 @@
 // forms of a credential are worked out once and kept as long as the Secret itself.
 import type { AnswerScrub, BodyScrub } from '../flow/answer-scrub.ts';
 import type { HeaderList } from '../flow/header-list.ts';
-import { reveal, type Secret } from '../flow/secret.ts';
+import { reveal, Secret } from '../flow/secret.ts';
 import { unfinished } from './match-form.ts';
 import { minSecretBytes } from './secret-forms.ts';
 import { SecretSearch } from './secret-search.ts';
@@ -24,6 +24,14 @@ export function scrubFor(secret: Secret): AnswerScrub | null {
     searches.set(secret, search);
   }
   return new SecretScrub(search);
+}
+
+/** Asked of the search itself, with a credential that is none: is it found, raw and in another form. */
+export function scrubWorks(): boolean {
+  const probe = new Secret('probe', 'a-credential-that-is-none');
+  const echo = `x ${reveal(probe)} y ${Buffer.from(reveal(probe)).toString('base64')} z`;
+  const clean = scrubFor(probe)?.text(echo) ?? echo;
+  return !clean.includes('credential') && clean.split('*').length > 40 && clean.length === echo.length;
 }
 
 class SecretScrub implements AnswerScrub {

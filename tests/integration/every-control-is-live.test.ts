@@ -30,6 +30,7 @@ describe('the running process says which controls are live', () => {
       'pushes',
       'github',
       'credentials',
+      'scrub',
       'addresses',
       'tls',
       'limits',

@@ -63,7 +63,9 @@ describe('an address alone leads nowhere, and is told so by a door that it can t
 
   test('the address that a name has here says nothing without the name', async () => {
     const { v4 } = syntheticAddresses(host);
-    expect(await sandbox.curl(`https://${v4}/`, ['-H', `Host: ${host}`])).toMatchObject({ code: 'target.literal-address' });
+    expect(await sandbox.curl(`https://${v4}/`, ['-H', `Host: ${host}`])).toMatchObject({
+      code: 'target.literal-address',
+    });
     expect(await sandbox.curl(`http://${v4}/`)).toMatchObject({ status: 403, code: 'target.literal-address' });
     expect(upstream.seen).toEqual([]);
   });
