@@ -8,6 +8,7 @@ const { wrap } = require('node:module');
 const { join } = require('node:path');
 const { Script } = require('node:vm');
 
+// The bundler escapes what is not ASCII, so that this quick reading is the right one.
 const bundle = join(__dirname, 'sallyport.cjs');
 const cache = `${bundle}.cache`;
 
@@ -19,7 +20,7 @@ function readCache() {
   }
 }
 
-const script = new Script(wrap(readFileSync(bundle, 'utf8')), { filename: bundle, cachedData: readCache() });
+const script = new Script(wrap(readFileSync(bundle, 'latin1')), { filename: bundle, cachedData: readCache() });
 // Only scripts/build.mjs asks for it: what was used in this run is what the next one will need.
 if (process.env.SALLYPORT_BUILD_CACHE === '1') {
   process.on('exit', () => writeFileSync(cache, script.createCachedData()));

@@ -1,16 +1,12 @@
 // One client connection that speaks HTTP/2, chosen by ALPN: node:http2 on a TLS socket we terminated. Each stream is a
 // request like any other. Extended CONNECT is not offered: WebSocket clients then use HTTP/1.1, which passes.
-import {
-  type IncomingHttpHeaders,
-  performServerHandshake,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Framing } from '../flow/exchange.ts';
 import type { RawRequest } from '../flow/flow.ts';
 import type { HeaderList } from '../flow/header-list.ts';
 import { Refusal } from '../flow/refusal.ts';
+import { http2 } from '../kit/http2-module.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import type { ConnectionOrigin, ConnectionSettings } from './h1-connection.ts';
 import { H2Exchange, headerListFromRaw } from './h2-exchange.ts';
@@ -29,7 +25,7 @@ export class H2Connection implements Perishable {
   constructor(socket: TLSSocket, origin: ConnectionOrigin, settings: ConnectionSettings, onRequest: OnH2Request) {
     this.#settings = settings;
     this.deadlineMs = settings.sweeper.nowMs + settings.idleTimeoutMs;
-    this.#session = performServerHandshake(socket, {
+    this.#session = http2().performServerHandshake(socket, {
       settings: {
         initialWindowSize: 1 << 20,
         maxConcurrentStreams: 128,

@@ -1,10 +1,11 @@
 // One HTTP/2 request stream and its answer. node:http2 does the framing; bodies pass as payload, trailers as fields,
 // so that gRPC arrives whole. Never answers twice and never lets a half answer look complete.
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../flow/exchange.ts';
 import { HeaderList } from '../flow/header-list.ts';
 import { mayTrail } from '../http1/trailer-fields.ts';
 import { fieldsOfHttp2, toHttp2 } from '../kit/http2-fields.ts';
+import { http2 } from '../kit/http2-module.ts';
 import { fieldTooLate } from './request-faults.ts';
 
 export class H2Exchange implements Exchange {
@@ -104,11 +105,11 @@ export class H2Exchange implements Exchange {
     this.#stream.end(body);
     // RFC 9113 8.1: the answer is whole; tell the client to stop sending a body that nobody will read.
     if (this.requestFraming.kind !== 'none')
-      this.#stream.once('finish', () => this.#stream.close(constants.NGHTTP2_NO_ERROR));
+      this.#stream.once('finish', () => this.#stream.close(http2().constants.NGHTTP2_NO_ERROR));
   }
 
   abort(): void {
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    this.#stream.close(http2().constants.NGHTTP2_INTERNAL_ERROR);
   }
 }
 
@@ -128,7 +129,7 @@ class StreamWriter implements BodyWriter {
         stream.sendTrailers(this.#trailers === null ? {} : toHttp2(this.#trailers));
       } catch {
         // Trailers that HTTP/2 cannot carry (a repeated ETag): the answer is not whole, and must not look so.
-        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+        stream.close(http2().constants.NGHTTP2_INTERNAL_ERROR);
       }
     });
   }
@@ -153,7 +154,7 @@ class StreamWriter implements BodyWriter {
   }
 
   fail(): void {
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    this.#stream.close(http2().constants.NGHTTP2_INTERNAL_ERROR);
   }
 }
 

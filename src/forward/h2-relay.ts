@@ -1,6 +1,6 @@
 // One request over one HTTP/2 stream to the upstream, for HTTP/2 clients: nothing is downgraded, trailers and interim
 // answers pass, so gRPC works. A stream that ends badly never looks complete to the client.
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { ClientGone } from '../flow/client-gone.ts';
 import type { BodyWriter } from '../flow/exchange.ts';
 import type { Forwarded, Injected } from '../flow/flow.ts';
@@ -8,6 +8,7 @@ import type { HeaderList } from '../flow/header-list.ts';
 import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import { fieldsOfHttp2, toHttp2 } from '../kit/http2-fields.ts';
+import { http2 } from '../kit/http2-module.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import { endToEnd } from './end-to-end.ts';
 import type { H2Upstream } from './h2-sessions.ts';
@@ -87,7 +88,7 @@ class H2Relay implements Perishable {
       });
     });
     stream.on('end', () => {
-      if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) this.#complete();
+      if (stream.rstCode === http2().constants.NGHTTP2_NO_ERROR && !stream.aborted) this.#complete();
     });
     stream.on('error', (error) => this.#failed(error));
     stream.on('close', () => {
@@ -180,7 +181,7 @@ class H2Relay implements Perishable {
     if (this.#settled) return;
     const stale =
       this.#status === 0 &&
-      (this.#upstream.session.destroyed || this.#stream!.rstCode === constants.NGHTTP2_REFUSED_STREAM);
+      (this.#upstream.session.destroyed || this.#stream!.rstCode === http2().constants.NGHTTP2_REFUSED_STREAM);
     if (stale) {
       this.#settle();
       this.#reject(new StaleConnection());
@@ -202,7 +203,7 @@ class H2Relay implements Perishable {
   #breakOff(reason: Error): void {
     if (this.#settled) return;
     this.#settle();
-    this.#stream!.close(constants.NGHTTP2_CANCEL);
+    this.#stream!.close(http2().constants.NGHTTP2_CANCEL);
     this.#writer?.fail(reason);
     this.#reject(reason);
   }

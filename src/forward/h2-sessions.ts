@@ -1,6 +1,7 @@
 // HTTP/2 sessions to upstreams, one per sandbox and origin, used by HTTP/2 clients. A session that says goodbye takes
 // no new streams; one that idles is closed.
-import { type ClientHttp2Session, connect } from 'node:http2';
+import type { ClientHttp2Session } from 'node:http2';
+import { http2 } from '../kit/http2-module.ts';
 import type { Perishable, Sweeper } from '../kit/sweeper.ts';
 import type { Dialled, Origin } from './dial.ts';
 
@@ -49,7 +50,7 @@ export class H2Sessions {
   }
 
   open(key: string, origin: Origin, dialled: Dialled): H2Upstream {
-    const session = connect(`https://${origin.host}:${origin.port}`, {
+    const session = http2().connect(`https://${origin.host}:${origin.port}`, {
       createConnection: () => dialled.socket,
       settings: { enablePush: false, initialWindowSize: 1 << 20 },
     });

@@ -51,17 +51,22 @@ const ticketBytes = 24;
 
 export class LfsTicketStore {
   readonly #limits: StoreLimits;
-  readonly #kept: LRUCache<string, StorageAccess>;
+  #made: LRUCache<string, StorageAccess> | null = null;
   /** In the order in which they were issued. */
   readonly #bySandbox = new Map<string, Set<string>>();
 
   constructor(limits: Partial<StoreLimits> = {}) {
     this.#limits = { ...usualLimits, ...limits };
-    this.#kept = new LRUCache({
+  }
+
+  /** Made with the first ticket: most gateways never issue one, and it takes its whole room at once. */
+  get #kept(): LRUCache<string, StorageAccess> {
+    this.#made ??= new LRUCache({
       max: this.#limits.maxTickets,
       maxSize: this.#limits.maxBytes,
       dispose: ({ grant }, ticket) => this.#forget(grant.sandboxId, ticket),
     });
+    return this.#made;
   }
 
   get size(): number {
