@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { CredentialStatus } from '../admin/admin-ports.ts';
 import { pathOutside } from '../kit/path-outside.ts';
-import type { LauncherName } from '../launch/sandbox-plan.ts';
+import type { Launcher, LauncherName } from '../launch/sandbox-plan.ts';
 import type { SandboxRequest, StartedSandbox } from '../launch/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
@@ -73,10 +73,10 @@ Examples:
       // Before anything is started: Ctrl-C reaches us as well, and what ends us ends the sandbox.
       const signals = new SignalPass();
       const run = await begin(context, words, options);
-      if (options.quiet !== true) announce(context, options, run);
       signals.passTo(run.started);
       const code = await run.started.ended.finally(() => signals.letGo());
-      for (const finding of await run.started.review()) context.say(`sallyport: ${printable(finding)}`);
+      const findings = await run.started.review().catch(() => []);
+      for (const finding of findings) context.say(`sallyport: ${printable(finding)}`);
       if (options.quiet !== true) await report(context, run);
       await run.own?.stop();
       context.exitCode = code;
@@ -86,24 +86,27 @@ Examples:
 interface Run {
   readonly started: StartedSandbox;
   readonly own: OwnGateway | null;
-  readonly launcher: LauncherName;
 }
 
 async function begin(context: CliContext, command: readonly string[], options: RunOptions): Promise<Run> {
   // Before anything is loaded that takes credentials out of it.
   const environment = { ...context.env, PATH: context.userPath };
   let own: Promise<OwnGateway> | null = null;
+  let gateway: OwnGateway | null = null;
   try {
-    const request = await asRequest(context, command, options, environment);
+    const asked = await asRequest(context, command, options, environment);
+    const onReady: SandboxRequest['onReady'] = (ready) => announce(context, options, asked.launcher, ready, gateway);
+    const request = { ...asked, onReady };
     const { startSandbox } = await import('../launch/start-sandbox.ts');
     // Loading the gateway takes the longest: it begins when the processes of the sandbox are on their way.
     const started = await startSandbox(request, async () => {
       const { deskOfGateway, deskOfSocket } = await import('./sandbox-desk.ts');
       if (options.gateway === true) return deskOfSocket(context.admin);
       own = startOwn(context, options);
-      return deskOfGateway((await own).desk);
+      gateway = await own;
+      return deskOfGateway(gateway.desk);
     });
-    return { started, own: await own, launcher: request.launcher.name };
+    return { started, own: gateway };
   } catch (error) {
     await stopOwn(own);
     throw notStarted(error);
@@ -116,6 +119,8 @@ async function stopOwn(own: Promise<OwnGateway> | null): Promise<void> {
 }
 
 async function startOwn(context: CliContext, options: RunOptions): Promise<OwnGateway> {
+  const { checkConfigIsTheUsers } = await import('./trusted-config.ts');
+  await checkConfigIsTheUsers(context, options.config);
   const { startOwnGateway } = await import('./own-gateway.ts');
   return startOwnGateway({ home: context.places.home, config: options.config, userKeys: true });
 }
@@ -169,16 +174,22 @@ function notStarted(error: unknown): unknown {
   return new CommandFailed(exitCode.notStarted, error.message, hint);
 }
 
-/** Only to a person; what is not isolated is said in a pipe too. */
-function announce(context: CliContext, options: RunOptions, { started, own, launcher }: Run): void {
-  if (!context.isTerminal) {
-    if (launcher === 'unshare') for (const notice of started.notices) context.say(`sallyport: ${notice}`);
+/** Only to a person; what is not isolated is said to everybody. */
+function announce(
+  context: CliContext,
+  options: RunOptions,
+  launcher: Launcher,
+  started: Pick<StartedSandbox, 'grant' | 'notices'>,
+  own: OwnGateway | null,
+): void {
+  if (!context.isTerminal || options.quiet === true) {
+    for (const notice of launcher.notice) context.say(`sallyport: ${printable(notice)}`);
     return;
   }
   const credentials: readonly CredentialStatus[] | null = own?.desk.listCredentials() ?? null;
   context.say(
     describeRun(context, {
-      launcher,
+      launcher: launcher.name,
       started,
       workingDirectory: context.cwd,
       repos: options.repo ?? [],

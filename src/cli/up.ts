@@ -5,6 +5,7 @@ import type { CliContext } from './cli-context.ts';
 import type { Gateway, StartSummary } from './gateway-port.ts';
 import { loadService } from './load-service.ts';
 import { printable } from './printable.ts';
+import { checkConfigIsTheUsers } from './trusted-config.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
 /** The part of `process` that is needed, so that a test can send signals to the command alone. */
@@ -32,6 +33,7 @@ Examples:
   sallyport up --config ./sallyport.yaml`,
     )
     .action(async (options: { config?: string }, command: Command) => {
+      await checkConfigIsTheUsers(context, options.config);
       const gateway = await (await loadService())({
         home: context.places.home,
         ...(options.config !== undefined && { config: options.config }),

@@ -23,6 +23,7 @@ import {
 } from './sandbox-plan.ts';
 import { planEnvironment } from './sandbox-variables.ts';
 import type { RequestedMount } from './user-mounts.ts';
+import { noteWrittenFolders } from './written-folders.ts';
 
 export interface SandboxRequest {
   readonly launcher: Launcher;
@@ -44,6 +45,8 @@ export interface SandboxRequest {
   /** `NAME` or `NAME=VALUE`. */
   readonly variables: readonly string[];
   readonly hideEnvFiles: boolean;
+  /** Called when everything is in order, right before the command has the terminal. */
+  readonly onReady?: (ready: Pick<StartedSandbox, 'grant' | 'notices'>) => void;
   /** Programs beside the command's own that must be found inside. */
   readonly programs?: readonly string[];
 }
@@ -111,8 +114,11 @@ export async function startSandbox(
     await sleep(1);
     const draft = draftSandbox(request, folder, guarded);
     const grant = await registering;
-    const { plan, notices } = finishPlan(request, draft, grant, await identity);
+    const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
+    const notices = [...request.launcher.notice, ...found];
     const traps = await before;
+    noteWrittenFolders(request.stateFolder, writableFolders(request), guarded.keep);
+    request.onReady?.({ grant, notices });
     const running = await prepared.start(plan);
     const renewal = setInterval(() => void desk.renew(id).catch(() => {}), renewEveryMs).unref();
     const ended = running.ended.finally(async () => {
@@ -124,7 +130,7 @@ export async function startSandbox(
       ...running,
       ended,
       grant,
-      notices: [...request.launcher.notice, ...notices],
+      notices,
       review: async () => reviewHostTraps(traps, await snapshotHostTraps(request.workingDirectory)),
     };
   } catch (error) {
@@ -236,6 +242,10 @@ function userName(): string {
   } catch {
     return 'user';
   }
+}
+
+function writableFolders({ workingDirectory, mounts }: SandboxRequest): string[] {
+  return [workingDirectory, ...mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source)];
 }
 
 function refuseUnknownCommand(program: string, path: readonly string[] | null): void {
