@@ -85,7 +85,7 @@ describe('the demonstration shows what happened', () => {
       'an answer that only looks like a refusal',
       { address: { ...reports.address, refusedAs: null } },
       {},
-      /203\.0\.113\.9.*address\.literal/,
+      /203\.0\.113\.9.*literal-address/,
     ],
     ['a push that was taken', { 'push-main': { status: 0, text: 'ok' } }, {}, /HEAD:main.*push\.protected-branch/],
     ['a refusal that was not written down', {}, { journal: codes.slice(1) }, /the journal has no domain\.not-allowed/],
