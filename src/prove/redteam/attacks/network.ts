@@ -20,7 +20,7 @@ import { allowedQuery } from './dns-query.ts';
 
 const address4 = '203.0.113.5';
 const address6 = '2001:db8::5';
-const literal = /^(?:address\.literal|target\.literal-address|mismatch\.authority)$/;
+const literal = /^(?:target\.literal-address|mismatch\.authority)$/;
 
 const named = answered('the same request to an allowed name is answered', () => [
   { do: 'send', way: byName(plainHost), text: httpRequest(plainHost, '/') },

@@ -89,7 +89,7 @@ export const requestAttacks: readonly Attack[] = [
     'metadata-address',
     'the metadata service of a cloud by its address: CONNECT, absolute form, decimal and mapped spellings',
     proxied,
-    /^(?:target\.literal-address|malformed\.host|address\.literal)$/,
+    /^(?:target\.literal-address|malformed\.host)$/,
     () => [
       {
         do: 'send',
