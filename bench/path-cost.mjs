@@ -16,6 +16,7 @@ import { createAuthorizeStage } from '../.sallyport-build/modules/authorize/auth
 import { SandboxLimits } from '../.sallyport-build/modules/authorize/limits.js';
 import { learn } from '../.sallyport-build/modules/flow/learn.js';
 import { relayH1 } from '../.sallyport-build/modules/forward/h1-relay.js';
+import { scrubAnswer } from '../.sallyport-build/modules/forward/scrubbed-answer.js';
 import { H1Upstream, UpstreamPool } from '../.sallyport-build/modules/forward/upstream-pool.js';
 import { createIdentifyStage } from '../.sallyport-build/modules/identify/identify-stage.js';
 import { SandboxRegistry } from '../.sallyport-build/modules/identify/registry.js';
@@ -101,7 +102,7 @@ for (let i = 0; i < 4 * connections; i++) {
 }
 const forward = {
   name: 'forward',
-  run: (flow) => relayH1(pool.take(key), flow, pool, relaySettings).then((end) => learn(flow, end)),
+  run: (flow) => relayH1(pool.take(key), scrubAnswer(flow), pool, relaySettings).then((end) => learn(flow, end)),
 };
 const stages = {
   accept: createAcceptStage('sallyport-bench'),
@@ -134,7 +135,7 @@ await new Promise((resolve) => {
   for (let i = 0; i < connections; i++) {
     const socket = new PretendSocket();
     const caller = { door: 'bench', address: '127.0.0.1', socketOf: null, proxyAuthorization: null };
-    const origin = { scheme: 'https', connect: 'api.test:9443', sni: 'api.test' };
+    const origin = { scheme: 'https', connect: 'api.test:9443', sni: 'api.test', destination: null };
     new H1Connection(socket, origin, settings, (raw, exchange) => server.serve({ caller, request: raw, exchange }));
     const next = () => {
       if (sent++ < warmUp + requests) socket.emit('data', request);
