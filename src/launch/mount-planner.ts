@@ -73,7 +73,6 @@ export class MountPlanner {
   admitAsked(places: { home: string; workingDirectory: string; bound: readonly string[] }): void {
     const targets = new Set<string>();
     for (const mount of this.#options.asked) {
-      checkTarget(mount, places);
       const option = `${mount.mode === 'read-write' ? '--mount' : '--ro'} ${mount.source}`;
       if (targets.has(mount.target))
         throw new LaunchError(
@@ -81,8 +80,10 @@ export class MountPlanner {
           'Name another target.',
         );
       targets.add(mount.target);
+      // What it is comes first: no other target would make it pass.
       const judged = judgeMount(mount.source, this.#survey, this.#files);
       if (judged.refused !== null) throw new LaunchError(`${option}: ${judged.refused.reason}`, judged.refused.hint);
+      checkTarget(mount, places);
       if (judged.kind === 'folder') this.#letInFolder(mount.mode, judged.source, [mount.target], judged.masks);
       else this.#draft.add({ kind: mount.mode, source: judged.source, target: mount.target });
       if (judged.source === mount.target) this.#letIn.push(mount.target);

@@ -39,6 +39,7 @@ export interface NamespaceHolder {
 export const firstInput = 5;
 export const secondInput = 6;
 export const commandErrors = 7;
+const guardErrors = 8;
 const orders = 3;
 const reports = 4;
 
@@ -72,9 +73,13 @@ export async function holdNamespace(options: HolderOptions): Promise<NamespaceHo
   // A signal from the terminal is for the command: the guard only waits, and says afterwards how it ended. Without a
   // handler Ctrl-C or Ctrl-\ would end the guard, and with it everything. It must fork once only: its first child is the
   // first process of the namespace.
+  const holder = [...dieWithParent, sh, '-c', first, 'sallyport-holder'].map(quoteForShell).join(' ');
   const guard = [
     'trap : INT QUIT TERM HUP USR1 USR2',
-    [...dieWithParent, sh, '-c', first, 'sallyport-holder'].map(quoteForShell).join(' '),
+    // A shell says "Killed" when its child was: that is for nobody.
+    `exec ${guardErrors}>&2 2>/dev/null`,
+    // In brackets, because a shell takes the redirections of a simple command on itself while it waits.
+    `(exec ${holder} 2>&${guardErrors} ${guardErrors}>&-)`,
     'exit $?',
   ].join('\n');
 

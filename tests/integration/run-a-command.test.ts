@@ -117,6 +117,7 @@ describe.each(runUsers)('sallyport run as %s', (user) => {
     const state = await run('true', ['--ro', ground.stateOf(user)]);
     expect([state.code, state.stdout]).toEqual([125, '']);
     expect(state.stderr).toContain('state');
+    expect(state.stderr).toMatch(/^sallyport: /);
     const secret = await run('true', ['--env', 'EXAMPLE_KEY']);
     expect(secret.code).toBe(125);
     expect(secret.stderr).not.toContain(key);
