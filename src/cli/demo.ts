@@ -8,7 +8,7 @@ import type { CliContext } from './cli-context.ts';
 import { exitCode } from './exit-code.ts';
 import { printable } from './printable.ts';
 import { ProgressLine } from './progress-line.ts';
-import { interruption, startQuietGateway } from './quiet-gateway.ts';
+import { interruption, rememberGateway } from './quiet-gateway.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
 interface DemoOptions {
@@ -54,19 +54,15 @@ async function show(context: CliContext, options: DemoOptions): Promise<DemoResu
   const launcher = await findLauncher({ wanted: options.launcher, environment });
   const progress = new ProgressLine(context);
   const interrupted = interruption();
-  let admin: AdminPorts | null = null;
+  const gateway = rememberGateway();
   try {
     return await runDemo({
       launcher,
       environment,
       signal: interrupted.signal,
       onProgress: (text) => progress.show(text),
-      async startGateway(home, config) {
-        const gateway = await startQuietGateway(home, config);
-        ({ admin } = gateway);
-        return gateway;
-      },
-      refusals: () => refusalsOf(admin!),
+      startGateway: gateway.start,
+      refusals: () => refusalsOf(gateway.admin()),
     });
   } finally {
     progress.clear();

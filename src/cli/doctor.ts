@@ -12,7 +12,7 @@ import type { CliContext } from './cli-context.ts';
 import { describeFindings, describeSum } from './doctor-report.ts';
 import { exitCode } from './exit-code.ts';
 import { ProgressLine } from './progress-line.ts';
-import { interruption, startQuietGateway } from './quiet-gateway.ts';
+import { interruption, rememberGateway } from './quiet-gateway.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
 interface DoctorOptions {
@@ -130,7 +130,7 @@ async function lookInside(
   const { insideArea } = await import('../prove/doctor/judge-runtime.ts');
   const { ok, fail } = findingsOf(insideArea);
   const interrupted = interruption();
-  let admin: AdminPorts | null = null;
+  const gateway = rememberGateway();
   try {
     const launcher = await findLauncher({ wanted, image, environment: context.env });
     progress.show('starting a sandbox');
@@ -139,12 +139,8 @@ async function lookInside(
       environment: { ...context.env, PATH: context.userPath },
       signal: interrupted.signal,
       onProgress: (text) => progress.show(text),
-      async startGateway(home, config) {
-        const gateway = await startQuietGateway(home, config);
-        ({ admin } = gateway);
-        return gateway;
-      },
-      refusals: () => readRefusals(admin!),
+      startGateway: gateway.start,
+      refusals: () => readRefusals(gateway.admin()),
     });
     return [ok('sandbox', `by ${launcher.name}, started in ${startMs} ms`), ...findings];
   } catch (error) {

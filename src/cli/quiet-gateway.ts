@@ -19,6 +19,21 @@ export async function startQuietGateway(home: string, config: string): Promise<Q
   return { desk: deskOfGateway(gateway.desk), admin: gateway.desk, stop: gateway.stop };
 }
 
+/** For a proof that starts one gateway and asks it afterwards what it wrote down. */
+export function rememberGateway(): { start: typeof startQuietGateway; admin(): AdminPorts } {
+  let started: QuietGateway | null = null;
+  return {
+    async start(home, config) {
+      started = await startQuietGateway(home, config);
+      return started;
+    },
+    admin() {
+      if (started === null) throw new Error('no gateway was started');
+      return started.admin;
+    },
+  };
+}
+
 /** Aborted by the signals that ask a command to end; `forget` when it is over. */
 export function interruption(): { readonly signal: AbortSignal; forget(): void } {
   const controller = new AbortController();

@@ -16,7 +16,10 @@ export const systemBundlePaths: readonly string[] = [
   '/var/lib/ca-certificates/ca-bundle.pem', // openSUSE: the file itself
 ];
 
-/** The certificates of the first bundle that has any; Node's own roots on a machine without one. */
+/**
+ * The certificates of the first bundle that has any. A machine without one gets Node's own roots, by which the gateway itself
+ * judges upstreams: with our CA alone, hosts of `tunnel: true` rules could not be verified inside.
+ */
 export function readSystemRoots(systemRoot = ''): readonly Buffer[] {
   for (const path of systemBundlePaths) {
     const text = readText(systemRoot + path);
