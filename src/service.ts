@@ -124,6 +124,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const doors = new Doors({
     ports: {
       ...requests,
+      confirm: () => null,
       contextFor: (host) => leaves.contextFor(host),
       settings: () => {
         const { headBytes, requestBodyBytes, idleTimeoutMs } = policy().limits;

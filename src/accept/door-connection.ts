@@ -58,7 +58,20 @@ export abstract class DoorConnection implements OpenConnection {
       return;
     }
     this.socket.on('close', () => this.ports.closed(this));
-    this.begin();
+    const confirming = this.address === null ? null : this.ports.confirm(this.address);
+    if (confirming === null) this.begin();
+    else this.#beginAfter(confirming);
+  }
+
+  #beginAfter(confirming: Promise<void>): void {
+    const early = (): void => {};
+    // An unheard error event would end the gateway.
+    this.socket.on('error', early);
+    void confirming.then(() => {
+      if (this.socket.destroyed) return;
+      this.begin();
+      this.socket.off('error', early);
+    });
   }
 
   close(): void {

@@ -21,6 +21,11 @@ export interface DoorPorts {
   allows(arrival: Arrival): boolean;
   /** Is it to pass undecrypted? Answers nothing and leaves no record. */
   tunnels(arrival: Arrival): boolean;
+  /**
+   * Whether the caller at this address must first be confirmed (by Docker, on its first traffic): null when there is nothing
+   * to wait for. It never rejects: what cannot be confirmed is unregistered by then, and is refused like any stranger.
+   */
+  confirm(address: string): Promise<void> | null;
   contextFor(host: string): SecureContext;
   settings(): ConnectionSettings;
   /** False: too many connections, this one is closed at once. */

@@ -13,10 +13,21 @@ export interface Grant {
   readonly proxy_url?: string;
   /** With a namespace: the certificate (PEM) of the CA that was made for this sandbox alone. */
   readonly ca_certificate?: string;
+  /** With the proof `mtls`: what the shim proves itself with. The key is kept nowhere else. */
+  readonly identity?: GrantedIdentity;
   /** With a namespace: hosts that serve git, whose ssh URLs are led through the door. */
   readonly git_hosts?: readonly string[];
   /** With a namespace: the credentials that are set and that it may use, by name. */
   readonly credentials?: readonly string[];
+}
+
+/** All PEM. The certificate is short-lived; the shim renews it over the mTLS door with a key of its own. */
+export interface GrantedIdentity {
+  readonly certificate: string;
+  readonly key: string;
+  /** The identity CA, which signed both this certificate and that of the gateway's mTLS door. Not the interception CA. */
+  readonly ca: string;
+  readonly expires_at: string;
 }
 
 export interface Registered {

@@ -18,6 +18,14 @@ export interface Caller {
   readonly socketOf: string | null;
   /** The Proxy-Authorization it sent. Never logged. */
   readonly proxyAuthorization: string | null;
+  /** What a client certificate says that the identity CA signed and that is in force; absent: none was shown. */
+  readonly certificate?: ShownCertificate;
+}
+
+/** The sandbox a client certificate was made for, and the one registration of it that it is good for. */
+export interface ShownCertificate {
+  readonly sandboxId: string;
+  readonly binding: string;
 }
 
 /** A request as it was read, before anything about it is believed. */

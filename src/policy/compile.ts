@@ -19,6 +19,7 @@ import { strictKeys } from './schema.ts';
 import {
   auditSection,
   defaultProxyDoors,
+  dockerSection,
   githubSection,
   gitSection,
   limitsSection,
@@ -45,6 +46,7 @@ const sections = strictKeys({
   policy: section,
   github: section,
   git: section,
+  docker: section,
   limits: section,
   upstream: section,
   audit: section,
@@ -62,6 +64,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const listen = compileListen(document.listen, findings);
   const policy = compilePolicySection(document.policy, findings);
   const git = findings.check(gitSection, document.git ?? {}, ['git']);
+  const docker = findings.check(dockerSection, document.docker ?? {}, ['docker']);
   const limits = findings.check(limitsSection, document.limits ?? {}, ['limits']);
   const audit = findings.check(auditSection, document.audit ?? {}, ['audit']);
   const upstream = compileUpstream(document.upstream, input.directory, input.machine, findings);
@@ -75,7 +78,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   checkTunnels(allow.rules, findings);
   warnAboutUnreachable(credentials, allow.rules, { github: github?.hosts ?? [], git: git?.hosts ?? [] }, findings);
 
-  if (findings.errors.length > 0 || !policy || !github || !git || !limits || !audit) {
+  if (findings.errors.length > 0 || !policy || !github || !git || !docker || !limits || !audit) {
     const errors = findings.errors.sort((a, b) => a.line - b.line || a.column - b.column);
     return { ok: false, errors };
   }
@@ -91,6 +94,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     githubEffects: effects,
     gitHosts: new Set([...allow.gitHosts, ...git.hosts]),
     publicFetch: git.public_fetch,
+    docker: { socket: docker.socket, registerLabelled: docker.register_labelled, network: docker.network ?? null },
     limits: {
       requestsPerMinute: limits.requests_per_minute,
       concurrentRequests: limits.concurrent_requests,
@@ -112,10 +116,14 @@ export function compilePolicy(input: CompileInput): PolicyResult {
 
 function compileListen(value: unknown, findings: Findings): CompiledPolicy['listen'] {
   const checked = findings.check(listenSection, value ?? {}, ['listen']);
-  for (const key of ['mtls', 'gateway', 'dashboard'] as const) {
-    if (checked?.[key] !== undefined) findings.warn(`listen.${key} is not served by this version and has no effect`);
+  if (checked?.dashboard !== undefined) {
+    findings.warn('listen.dashboard is not served by this version and has no effect');
   }
-  return { proxy: checked?.proxy ?? defaultProxyDoors };
+  return {
+    proxy: checked?.proxy ?? defaultProxyDoors,
+    mtls: checked?.mtls ?? [],
+    gateway: checked?.gateway ?? [],
+  };
 }
 
 type PolicySection = Pick<

@@ -115,12 +115,32 @@ export interface ResolveEntry {
   readonly port: number | null;
 }
 
+/** `host` is an address of this machine, `localhost`, or the subnet (`172.30.0.0/24`) in which it has one. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ListenSettings {
+  readonly proxy: readonly ListenAddress[];
+  readonly mtls: readonly ListenAddress[];
+  /** Addresses or subnets. */
+  readonly gateway: readonly string[];
+}
+
+export interface DockerSettings {
+  readonly socket: string;
+  /** Containers that carry our labels are registered when they start. */
+  readonly registerLabelled: boolean;
+  /** The Docker network on which sandboxes are looked for; null: any that a container has, when it has just one. */
+  readonly network: string | null;
+}
+
 export interface CompiledPolicy {
   /** The file it came from, or `embedded default`. */
   readonly origin: string;
-  readonly listen: {
-    readonly proxy: readonly { readonly host: string; readonly port: number }[];
-  };
+  readonly listen: ListenSettings;
+  readonly docker: DockerSettings;
   /** Rules that cover a host, exact ones first, then wildcards; in order of the document. */
   rulesFor(host: string): readonly AllowRule[];
   readonly allow: readonly AllowRule[];

@@ -24,8 +24,24 @@ export function parseListenAddress(text: string): Parsed<Endpoint> {
   const port = match ? parsePort(match[3]!, 0) : null;
   if (!match || port === null) return { problem: 'write an address and a port such as 127.0.0.1:8080 or "[::1]:8080"' };
   const host = match[1] ?? match[2]!;
-  const valid = match[1] !== undefined ? isIP(host) === 6 : isIP(host) === 4 || host === 'localhost';
+  const valid =
+    match[1] !== undefined ? isAddressOrSubnet(host, 6) : isAddressOrSubnet(host, 4) || host === 'localhost';
   return valid ? { value: { host, port } } : { problem: 'write an address of this machine such as 127.0.0.1:8080' };
+}
+
+/** An address of this machine, or the subnet (`172.30.0.0/24`) in which it has one. */
+function isAddressOrSubnet(text: string, family: 4 | 6): boolean {
+  const [address = '', length, more] = text.split('/');
+  if (isIP(address) !== family || more !== undefined) return false;
+  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128));
+}
+
+/** Where the transparent door listens: an address or a subnet, without a port. */
+export function parseGatewayAddress(text: string): Parsed<string> {
+  if (isAddressOrSubnet(text, 4) || isAddressOrSubnet(text, 6)) return { value: text };
+  return {
+    problem: 'write an address of this machine such as 172.30.0.2, or the subnet it is in such as 172.30.0.0/24',
+  };
 }
 
 export interface ResolveTarget {
@@ -64,16 +80,30 @@ export function parseUpstreamProxy(text: string): Parsed<Endpoint> {
 }
 
 const listenAddress = textRead(parseListenAddress, 'an address such as 127.0.0.1:8080');
+const gatewayAddress = textRead(parseGatewayAddress, 'an address such as 172.30.0.2');
 const laterDoor = z.string({ error: 'write an address' });
 
 export const listenSection = strictKeys({
   proxy: oneOrMany(listenAddress).optional(),
-  mtls: laterDoor.optional(),
-  gateway: laterDoor.optional(),
+  mtls: oneOrMany(listenAddress).default([]),
+  gateway: oneOrMany(gatewayAddress).default([]),
   dashboard: laterDoor.optional(),
 });
 
 export const defaultProxyDoors: readonly Endpoint[] = [{ host: '127.0.0.1', port: 8080 }];
+
+/** Docker runs the sandboxes: they are looked up there, and labels may register them. */
+export const dockerSection = strictKeys({
+  socket: z
+    .string({ error: 'write the path of the Docker socket' })
+    .startsWith('/', { error: 'write an absolute path such as /var/run/docker.sock' })
+    .default('/var/run/docker.sock'),
+  register_labelled: z.boolean({ error: 'write true or false' }).default(false),
+  network: z
+    .string({ error: 'write the name of a Docker network' })
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, { error: 'write the name of a Docker network' })
+    .optional(),
+});
 
 const maxInteger = 2 ** 31 - 1;
 

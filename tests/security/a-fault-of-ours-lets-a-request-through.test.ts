@@ -73,6 +73,7 @@ async function openBrokenDoor(broken: StageName | null, how: 'throws' | 'rejects
         finish: audit.finish,
         requireJournal: audit.requireJournal,
       }),
+      confirm: () => null,
       contextFor: () => {
         throw new Error(planted);
       },

@@ -39,7 +39,8 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
   const credentials = (made.credentials ?? []).map(credentialSpec);
   return {
     origin: 'hand-made',
-    listen: { proxy: [] },
+    listen: { proxy: [], mtls: [], gateway: [] },
+    docker: { socket: '/var/run/docker.sock', registerLabelled: false, network: null },
     rulesFor: (host) => {
       const covering = allow.filter((rule) => rule.host.covers(host));
       return [

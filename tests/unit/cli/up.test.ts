@@ -18,7 +18,7 @@ const summary: StartSummary = {
     { name: 'anthropic', source: 'memory', set: false },
     { name: 'github', source: 'file', set: true },
   ],
-  warnings: ['listen.mtls is not served by this version'],
+  warnings: ['listen.dashboard is not served by this version'],
 };
 
 class FakeSignals extends EventEmitter {
@@ -64,7 +64,7 @@ describe('sallyport up says what is live', () => {
       'OFF   journal      the disk is full',
       'not set  anthropic    memory  sallyport secret set anthropic < file',
       'set      github       file',
-      'warning listen.mtls is not served by this version',
+      'warning listen.dashboard is not served by this version',
     ]) {
       expect(text).toContain(part);
     }

@@ -144,7 +144,8 @@ describe('settings', () => {
     expect(policy.protectedPaths.map(({ text }) => text)).toEqual(['.github/workflows/**']);
     expect(policy.gitHosts).toEqual(new Set());
     expect(policy).toMatchObject({
-      listen: { proxy: [{ host: '127.0.0.1', port: 8080 }] },
+      listen: { proxy: [{ host: '127.0.0.1', port: 8080 }], mtls: [], gateway: [] },
+      docker: { socket: '/var/run/docker.sock', registerLabelled: false, network: null },
       allowForcePush: false,
       allowBranchDeletion: false,
       githubHosts: ['github.com'],
@@ -167,19 +168,43 @@ describe('settings', () => {
     });
   });
 
-  test('doors this version does not serve are accepted with a warning that names them', async () => {
+  test('doors are read in all forms; one that this version does not serve is accepted with a warning that names it', async () => {
     const policy = await policyOf(
-      'version: 1\nallow: [{host: a.example}]\nlisten: {proxy: ["127.0.0.1:1", "[::1]:2"], mtls: 0.0.0.0:8443, gateway: 172.30.0.2, dashboard: 127.0.0.1:8642}\n',
+      'version: 1\nallow: [{host: a.example}]\nlisten: {proxy: ["127.0.0.1:1", "[::1]:2", "172.30.0.0/24:3", "[fd00::/64]:4"], mtls: 0.0.0.0:8443, gateway: [172.30.0.2, 172.31.0.0/24, "fd00::2"], dashboard: 127.0.0.1:8642}\n',
     );
-    expect(policy.listen.proxy).toEqual([
-      { host: '127.0.0.1', port: 1 },
-      { host: '::1', port: 2 },
-    ]);
-    expect(policy.warnings.map((warning) => warning.split(' ')[0])).toEqual([
-      'listen.mtls',
-      'listen.gateway',
-      'listen.dashboard',
-    ]);
+    expect(policy.listen).toEqual({
+      proxy: [
+        { host: '127.0.0.1', port: 1 },
+        { host: '::1', port: 2 },
+        { host: '172.30.0.0/24', port: 3 },
+        { host: 'fd00::/64', port: 4 },
+      ],
+      mtls: [{ host: '0.0.0.0', port: 8443 }],
+      gateway: ['172.30.0.2', '172.31.0.0/24', 'fd00::2'],
+    });
+    expect(policy.warnings.map((warning) => warning.split(' ')[0])).toEqual(['listen.dashboard']);
+  });
+
+  test.each([
+    'listen: {proxy: "172.30.0.0/33:1"}',
+    'listen: {proxy: "172.30.0.0/24/24:1"}',
+    'listen: {proxy: "[fd00::/129]:1"}',
+    'listen: {mtls: "gateway:8443"}',
+    'listen: {gateway: "172.30.0.2:80"}',
+    'listen: {gateway: eth0}',
+    'docker: {socket: docker.sock}',
+    'docker: {network: "a b"}',
+    'docker: {register_labelled: yes please}',
+    'docker: {host: tcp}',
+  ])('%s is an error', async (line) => {
+    await expect(policyOf(`version: 1\nallow: [{host: a.example}]\n${line}\n`)).rejects.toThrow();
+  });
+
+  test('Docker has a socket, a network and labels that may register', async () => {
+    const policy = await policyOf(
+      'version: 1\nallow: [{host: a.example}]\ndocker: {socket: /run/view.sock, register_labelled: true, network: boxes}\n',
+    );
+    expect(policy.docker).toEqual({ socket: '/run/view.sock', registerLabelled: true, network: 'boxes' });
   });
 
   test('upstream addresses are read in all forms, the most exact pattern first', async () => {
