@@ -1,29 +1,45 @@
-// Sandboxes whose door is in their own network namespace: opens the door, makes the CA that only this sandbox trusts, and
-// takes both away when the sandbox is gone, even when nobody says so. The CA's key never leaves this process's memory.
+// Sandboxes whose door is in their own network namespace: opens the door, with a CA that only this sandbox trusts or, for a
+// container, the gateway's own, and takes the door away when the sandbox is gone or has got another way out, even when
+// nobody says so. The key of a CA never leaves this process's memory.
+import { readlinkSync } from 'node:fs';
 import type { Doors } from './accept/doors.ts';
-import { LeafMinter } from './accept/leaf.ts';
-import { makeSandboxCa, type SandboxCa } from './accept/sandbox-ca.ts';
+import { LeafMinter, type SigningCa } from './accept/leaf.ts';
+import { makeSandboxCa } from './accept/sandbox-ca.ts';
 import type { SandboxRecord } from './identify/sandbox-record.ts';
 import type { NamespaceHandles } from './kit/namespace-handles.ts';
 import { processBirth } from './kit/process-birth.ts';
+import { leadContainerHome } from './launch/lead-container-home.ts';
 import { closeNamespaceHandles, openNamespaceDoor } from './launch/open-namespace-door.ts';
+import { addedInterfaces } from './launch/process-namespaces.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 
 /** How soon a sandbox that was killed with its launcher is noticed. Its door leads nowhere by then: nobody is behind it. */
 const lookEveryMs = 1_000;
 
+type CertifiedCa = SigningCa & { readonly certificatePem: string };
+
 export interface NamespaceParts {
   readonly doors: Doors;
   readonly policy: () => CompiledPolicy;
+  /** The gateway's own, for containers: an image or a volume carries its certificate before the container starts. */
+  readonly commonCa: CertifiedCa;
   readonly isRegistered: (record: SandboxRecord) => boolean;
   readonly unregister: (id: string) => Promise<unknown>;
+  /** Something the operator should hear of: a sandbox was unregistered for what became of its network. */
+  readonly report: (what: string, detail: Readonly<Record<string, unknown>>) => void;
   readonly onFailure: (error: unknown) => void;
+}
+
+/** The process that holds a namespace, and when it was born, since numbers of processes come again. */
+interface Holder {
+  readonly pid: number;
+  readonly born: string;
+  readonly namespace: string;
 }
 
 export class NamespaceSandboxes {
   readonly #parts: NamespaceParts;
-  /** By sandbox: the process that holds its namespace, and when that was born, since numbers of processes come again. */
-  readonly #holders = new Map<string, { readonly pid: number; readonly born: string }>();
+  readonly #holders = new Map<string, Holder>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(parts: NamespaceParts) {
@@ -33,18 +49,20 @@ export class NamespaceSandboxes {
 
   /** Returns the certificate (PEM) that the sandbox is to trust. Rejects with a LaunchError. */
   async open(record: SandboxRecord, pid: number): Promise<string> {
-    const born = processBirth(pid);
+    const holder = whoHolds(pid);
+    // What the launcher made, it has led home itself.
+    if (record.containerId !== null) await leadContainerHome(pid, record.containerId);
     const ports = new Set([443, 80, ...this.#parts.policy().allow.flatMap((rule) => rule.ports)]);
     const opening = openNamespaceDoor({ pid, ports: [...ports] });
-    const { ca, leaves } = makeTrust(record.id, opening);
+    const { ca, leaves } = this.#trustOf(record, opening);
     const handles = await opening;
     // Unregistered meanwhile: nobody would ever close this door.
-    if (born === null || !this.#parts.isRegistered(record)) {
+    if (holder === null || whatBecameOf(holder) !== null || !this.#parts.isRegistered(record)) {
       closeNamespaceHandles(handles);
       throw new Error('the sandbox was gone before its door was open');
     }
     this.#parts.doors.openNamespace(record.id, handles, (host) => leaves.contextFor(host));
-    this.#holders.set(record.id, { pid, born });
+    this.#holders.set(record.id, holder);
     return ca.certificatePem;
   }
 
@@ -57,21 +75,53 @@ export class NamespaceSandboxes {
   }
 
   #look(): void {
-    for (const [id, { pid, born }] of this.#holders) {
-      if (processBirth(pid) === born) continue;
+    for (const [id, holder] of this.#holders) {
+      const change = whatBecameOf(holder);
+      if (change === null) continue;
       this.#holders.delete(id);
+      if (change !== 'ended') this.#parts.report('a sandbox is unregistered: its network has changed', { id, change });
       this.#parts.unregister(id).catch(this.#parts.onFailure);
+    }
+  }
+
+  /** While the door is being opened. Should it fail, nobody is left with a door that opens later. */
+  #trustOf(record: SandboxRecord, opening: Promise<NamespaceHandles>): { ca: CertifiedCa; leaves: LeafMinter } {
+    try {
+      const ca = record.containerId === null ? makeSandboxCa(record.id, Date.now()) : this.#parts.commonCa;
+      // A minter for each door, whoever signs: its keys, TLS sessions and cache are not another sandbox's. Behind this door
+      // every address is the gateway, so that a certificate for an address only makes a refusal readable.
+      return { ca, leaves: new LeafMinter({ ...ca, forOneSandbox: true }) };
+    } catch (error) {
+      opening.then(closeNamespaceHandles, () => {});
+      throw error;
     }
   }
 }
 
-/** While the door is being opened. Should it fail, nobody is left with a door that opens later. */
-function makeTrust(id: string, opening: Promise<NamespaceHandles>): { ca: SandboxCa; leaves: LeafMinter } {
+/** Null when there is no such process, or it may not be looked at. */
+function whoHolds(pid: number): Holder | null {
+  const born = processBirth(pid);
+  const namespace = networkOf(pid);
+  return born === null || namespace === null ? null : { pid, born, namespace };
+}
+
+/** `ended`, another change in words, or null: all is as it was. */
+function whatBecameOf({ pid, born, namespace }: Holder): string | null {
+  if (processBirth(pid) !== born) return 'ended';
   try {
-    const ca = makeSandboxCa(id, Date.now());
-    return { ca, leaves: new LeafMinter(ca) };
-  } catch (error) {
-    opening.then(closeNamespaceHandles, () => {});
-    throw error;
+    // Who comes in by such an interface would be taken for the sandbox.
+    const added = addedInterfaces(pid);
+    if (added.length > 0) return `it has another way out than the door (${added.join(', ')})`;
+  } catch {
+    return 'ended';
+  }
+  return networkOf(pid) === namespace ? null : 'its first process has moved to another network';
+}
+
+function networkOf(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch {
+    return null;
   }
 }

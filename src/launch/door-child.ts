@@ -1,6 +1,7 @@
 // What runs for a moment inside the sandbox's network namespace: binds the door's ports, hands the listening sockets to
 // the gateway and ends. A text, because it must run under any form of the product (source, build, bundle) as
 // `node -e`. It never accepts for itself, holds no secret, and never binds where the gateway itself lives.
+import { kernelMadeInterface } from './process-namespaces.ts';
 
 /** What the child is told, as its one argument. */
 export interface DoorChildOrder {
@@ -44,8 +45,8 @@ function checkPlace() {
   const here = readlinkSync('/proc/self/ns/net');
   if (order.forbidden.includes(here)) fail('own-namespace', here);
   if (here !== order.expected) fail('other-namespace', here);
-  // Every host on such an interface would be taken for the sandbox. What the kernel itself puts into every namespace is no way in.
-  const kernelMade = /^(?:lo|tunl0|sit0|gre0|gretap0|erspan0|ip_vti0|ip6_vti0|ip6tnl0|ip6gre0)$/;
+  // Every host on such an interface would be taken for the sandbox.
+  const kernelMade = /${kernelMadeInterface}/;
   const names = readFileSync('/proc/self/net/dev', 'latin1').split('\n').slice(2).map((line) => line.split(':', 1)[0].trim());
   const other = names.filter((name) => name !== '' && !kernelMade.test(name));
   if (other.length > 0) fail('other-interface', other.join(', '));

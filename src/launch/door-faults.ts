@@ -31,6 +31,13 @@ export function noNsenter(cause: unknown): LaunchError {
   );
 }
 
+export function anotherWayOut(pid: number, interfaces: string): LaunchError {
+  return new LaunchError(
+    `the network of process ${pid} has another way out than the door (${interfaces})`,
+    'A sandbox may have only `lo`: with Docker use `--network none`.',
+  );
+}
+
 /** nsenter ended before the child could say anything. */
 export function enteringFault(pid: number, complaint: string): LaunchError {
   const cause = new Error(complaint.trim() || 'the child ended without a word');
@@ -63,15 +70,11 @@ export function childFault(
         { cause },
       );
     case 'other-interface':
-      return new LaunchError(
-        `the network of process ${pid} has another way out than the door (${text})`,
-        'A sandbox may have only `lo`: with Docker use `--network none`.',
-        { cause },
-      );
+      return anotherWayOut(pid, text);
     case 'EADDRINUSE':
       return new LaunchError(
         `a port of the door is taken in the network of process ${pid} (${text})`,
-        'Something listens there already: open the door before the command starts, and only once.',
+        'Something listens there already. Is the sandbox registered? If not, a program in it has the port: register before that program starts.',
         { cause },
       );
     case 'EACCES':

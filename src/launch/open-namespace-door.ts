@@ -4,11 +4,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket as UdpSocket } from 'node:dgram';
 import type { EventEmitter } from 'node:events';
-import { readlinkSync } from 'node:fs';
 import { Server } from 'node:net';
 import { type NamespaceHandles, sandboxProxyPort } from '../kit/namespace-handles.ts';
 import { type DoorChildMessage, type DoorChildOrder, doorChildSource } from './door-child.ts';
-import { childFault, enteringFault, noNsenter, notAnotherNamespace, unreadableNamespace } from './door-faults.ts';
+import { childFault, enteringFault, noNsenter, notAnotherNamespace } from './door-faults.ts';
+import { forbiddenNamespaces, needsUserNamespace, readNamespace } from './process-namespaces.ts';
 import { LaunchError } from './sandbox-plan.ts';
 
 const dnsPort = 53;
@@ -150,28 +150,7 @@ function happened(emitter: EventEmitter, event: string): Promise<unknown> {
   });
 }
 
-/** The gateway's own network, and that of the machine's first process where it can be seen and is another one. */
-function forbiddenNamespaces(): string[] {
-  const own = readlinkSync('/proc/self/ns/net');
-  try {
-    return [...new Set([own, readlinkSync('/proc/1/ns/net')])];
-  } catch {
-    return [own];
-  }
-}
-
-function readNamespace(pid: number, kind: 'net' | 'user'): string {
-  try {
-    return readlinkSync(`/proc/${pid}/ns/${kind}`);
-  } catch (error) {
-    throw unreadableNamespace(pid, error);
-  }
-}
-
-/** Root is above every user namespace and stays outside; anybody else must be who owns it to have a say over its network. */
 function entering(pid: number): string[] {
   const target = ['--target', String(pid), '--net'];
-  const isRoot = process.geteuid?.() === 0;
-  if (isRoot || readNamespace(pid, 'user') === readlinkSync('/proc/self/ns/user')) return target;
-  return [...target, '--user', '--preserve-credentials'];
+  return needsUserNamespace(pid) ? [...target, '--user', '--preserve-credentials'] : target;
 }
