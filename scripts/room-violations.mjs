@@ -41,6 +41,18 @@ export const violations = [
   ),
   violation('admin-is-handed-the-stages', 'src/admin/canary.ts', imports('../identify/canary-target.ts')),
   violation('launch-is-handed-the-stages', 'src/launch/canary.ts', imports('../forward/canary-target.ts')),
+  violation('shim-knows-no-gateway', 'src/shim/canary.ts', imports('../accept/canary-target.ts')),
+  violation(
+    'shim-knows-no-gateway',
+    'src/shim/canary-policy.ts',
+    "import type { CompiledPolicy } from '../policy/compiled.ts';\nexport type Canary = CompiledPolicy;\n",
+  ),
+  violation('enforce-is-handed-what-it-enforces', 'src/enforce/canary.ts', imports('../admin/canary-target.ts')),
+  violation(
+    'enforce-takes-only-types-from-policy',
+    'src/enforce/canary-policy.ts',
+    imports('../policy/canary-target.ts'),
+  ),
   violation('cli-talks-to-the-gateway', 'src/cli/canary.ts', imports('../admin/canary-target.ts')),
   violation('cli-talks-to-the-gateway', 'src/cli/canary-stage.ts', imports('../audit/canary-target.ts')),
   violation('cli-audit-reads-the-journal-and-no-more', 'src/cli/audit.ts', imports('../audit/canary-target.ts')),
@@ -87,10 +99,16 @@ export const violations = [
     'src/authorize/canary-type.ts',
     "import type { CompiledPolicy } from '../policy/compiled.ts';\nexport type Canary = CompiledPolicy;\n",
   ),
+  violation(
+    null,
+    'src/enforce/canary-type.ts',
+    "import type { CompiledPolicy } from '../policy/compiled.ts';\nexport type Canary = CompiledPolicy;\n",
+  ),
+  violation(null, 'src/cli/canary-rooms.ts', imports('../shim/canary-target.ts', '../enforce/canary-target.ts')),
   violation(null, 'src/kit/canary-one-package.ts', "import ipaddr from 'ipaddr.js';\nexport const canary = ipaddr;\n"),
 
   // The rooms that others are caught importing.
-  ...['kit', 'policy', 'admin', ...stages].map((room) =>
+  ...['kit', 'policy', 'admin', 'shim', 'enforce', ...stages].map((room) =>
     violation(null, `src/${room}/canary-target.ts`, 'export const canary = 1;\n'),
   ),
 ];

@@ -16,6 +16,7 @@ export interface ControlSources {
   readonly doors: readonly string[];
   /** How many sandboxes have a door in their namespace. */
   readonly namespaces: number;
+  readonly docker: { readonly live: boolean; readonly detail: string };
   readonly rejected: Error | null;
   readonly stages: Stages;
 }
@@ -27,6 +28,7 @@ export function describeControls({
   registry,
   doors,
   namespaces,
+  docker,
   rejected,
   stages,
 }: ControlSources): LiveControl[] {
@@ -43,6 +45,7 @@ export function describeControls({
     ),
     control('doors', doors.length + namespaces > 0, describeDoors(doors, namespaces)),
     control('identity', true, `${registry.size} registered; unknown callers are refused`),
+    control('docker', docker.live, docker.detail),
     control(
       'allowlist',
       rejected === null,

@@ -1,8 +1,10 @@
 // What a sandbox is handed with its registration: the door that is its own is opened here, in its namespace or as a Unix
 // socket, and what it needs to come through is put together. A door that cannot be opened leaves no registration behind.
 import type { Doors } from './accept/doors.ts';
+import { grantIdentity } from './accept/identity-ca.ts';
 import { AdminError } from './admin/admin-error.ts';
 import type { Grant } from './admin/admin-ports.ts';
+import type { ConfiguredDoors } from './configured-doors.ts';
 import type { SandboxRegistry } from './identify/registry.ts';
 import type { SandboxRecord } from './identify/sandbox-record.ts';
 import type { SecretStore } from './inject/secret-store.ts';
@@ -17,11 +19,11 @@ export interface GrantParts {
   readonly doors: Doors;
   readonly namespaces: NamespaceSandboxes;
   readonly policy: () => CompiledPolicy;
-  /** The proxy door that all may use; null: there is none. */
-  readonly proxyUrl: () => string | null;
+  readonly configured: ConfiguredDoors;
 }
 
 export async function grantDoor(parts: GrantParts, record: SandboxRecord, secret: string | null): Promise<Grant> {
+  if (record.proof.includes('mtls')) return grantCertificate(parts, record, secret);
   try {
     if (record.namespacePid !== null) return await grantNamespace(parts, record, record.namespacePid);
     if (record.socketPath !== null) {
@@ -35,8 +37,35 @@ export async function grantDoor(parts: GrantParts, record: SandboxRecord, secret
     const what = record.namespacePid === null ? 'private socket' : 'door in its namespace';
     throw new AdminError(500, 'door.socket', `the ${what} could not be opened: ${message}`, hint);
   }
-  const proxyUrl = parts.proxyUrl();
+  const { proxyUrl } = parts.configured;
   return { ...(secret !== null && { secret }), ...(proxyUrl !== null && { proxy_url: proxyUrl }) };
+}
+
+/** Proofs beside `mtls` must hold at the mTLS door, which has no private socket. */
+async function grantCertificate(
+  { registry, configured }: GrantParts,
+  record: SandboxRecord,
+  secret: string | null,
+): Promise<Grant> {
+  const { identityCa } = configured;
+  if (identityCa !== null && !record.proof.includes('socket')) {
+    return { ...(secret !== null && { secret }), identity: grantIdentity(identityCa, record) };
+  }
+  await registry.remove(record.id);
+  if (identityCa === null) {
+    throw new AdminError(
+      409,
+      'door.mtls',
+      'proof: mtls needs the mTLS door, and this gateway has none',
+      'Name an address for it under listen.mtls, e.g. 0.0.0.0:8443, and start the gateway again.',
+    );
+  }
+  throw new AdminError(
+    400,
+    'sandbox.invalid',
+    'proof: mtls and socket cannot both hold: a private socket is on this host, the mTLS door is for others',
+    'Choose one of them.',
+  );
 }
 
 async function grantNamespace(parts: GrantParts, record: SandboxRecord, pid: number): Promise<Grant> {

@@ -17,6 +17,8 @@ import type { GithubPorts } from './authorize/github/github-ports.ts';
 import { loadGithubTables } from './authorize/github/load-tables.ts';
 import { SandboxLimits } from './authorize/limits.ts';
 import type { Gateway, StartOptions, StartSummary } from './cli/gateway-port.ts';
+import { ConfiguredDoors } from './configured-doors.ts';
+import { DockerSandboxes } from './docker-sandboxes.ts';
 import { lookupBySystem } from './forward/find-upstream.ts';
 import { createForwardStage } from './forward/forward-stage.ts';
 import { callUpstream } from './gateway-call.ts';
@@ -38,9 +40,11 @@ import { Spool } from './kit/spool.ts';
 import { Sweeper } from './kit/sweeper.ts';
 import { describeControls } from './live-controls.ts';
 import { NamespaceSandboxes } from './namespace-sandboxes.ts';
+import { portsOf } from './open-gateway-doors.ts';
 import { LivePolicy } from './policy/live-policy.ts';
 import { findConfigFile } from './policy/load-policy.ts';
 import { thisMachine } from './policy/machine-files.ts';
+import { publishTrust } from './published-trust.ts';
 import { admissionPath, requestPath, type Stages } from './request-path.ts';
 import { createRequestServer } from './serve-request.ts';
 
@@ -74,10 +78,17 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     options.userKeys === true ? new UserKeys({ home: machine.home, workingDirectory: process.cwd() }) : null;
   const secrets = new SecretStore(process.env, Date.now, apps, userKeys);
   secrets.configure(policy().credentials);
-  const registry = await SandboxRegistry.open({
+  const docker = new DockerSandboxes({
+    registry: () => registry,
+    policy,
+    register: (input) => desk.register(input),
+    log,
+  });
+  const registry: SandboxRegistry = await SandboxRegistry.open({
     backup: createFileBackup(places.registryFile),
     knownCredentials: () => new Set(policy().credentials.keys()),
     socketDirectory: places.sandboxSockets,
+    witness: (asked) => docker.resolve(asked),
     onFailure: (error) => log.error('the registry could not be written', { error }),
   });
   const sweeper = new Sweeper();
@@ -124,7 +135,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const doors = new Doors({
     ports: {
       ...requests,
-      confirm: () => null,
+      confirm: (address) => docker.confirm(address),
       contextFor: (host) => leaves.contextFor(host),
       settings: () => {
         const { headBytes, requestBodyBytes, idleTimeoutMs } = policy().limits;
@@ -137,6 +148,8 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const namespaces = new NamespaceSandboxes({
     doors,
     policy,
+    commonCa: ca,
+    report: (what, detail) => log.warn(what, detail),
     isRegistered: (record) => registry.lookUpId(record.id) === record,
     unregister: (id) => registry.remove(id),
     onFailure: (error) => log.error('a sandbox that is gone could not be unregistered', { error }),
@@ -148,21 +161,34 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     lfsTickets.drop(id);
     secrets.drop(id);
   });
+  const publish = async (): Promise<void> => {
+    if (options.publish === undefined) return;
+    const { githubHosts, gitHosts } = policy();
+    const hosts = new Set([...githubHosts, ...gitHosts]);
+    await publishTrust({ folder: options.publish, caPem: ca.certificatePem, gitHosts: [...hosts] });
+  };
   live.onChange((changed) => {
+    publish().catch((error: unknown) => log.error('what sandboxes read could not be written', { error }));
     secrets.configure(changed.credentials);
     journal.configure(changed.audit);
+    docker.configure();
+    doors
+      .listenOn(portsOf(changed))
+      .catch((error: unknown) => log.error('a port of the policy is not served', { error }));
     // Kept connections were made under the old upstream settings.
     forward.drop(null);
   });
 
-  const opened: string[] = [];
+  const { identityCaDirectory } = places;
+  const configured = new ConfiguredDoors({ doors, registry, ca, leaves, identityCaDirectory, policy, log });
   const controls = () =>
     describeControls({
       policy: policy(),
       ca,
       journal,
       registry,
-      doors: opened,
+      doors: configured.names,
+      docker: docker.status(),
       namespaces: doors.namespaces,
       rejected: live.rejected,
       stages,
@@ -175,16 +201,16 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     doors,
     namespaces,
     policy,
-    proxyUrl: () => (opened[0] === undefined ? null : `http://${opened[0]}`),
+    configured,
     health: () => ({
-      ready: journal.healthy && (opened.length > 0 || options.doors === 'sandboxes'),
+      ready: journal.healthy && (configured.isOpen || options.doors === 'sandboxes'),
       version: packageVersion(),
       config: policy().origin,
-      doors: opened,
+      doors: configured.names,
       ca: ca.certificatePath,
       sandboxes: registry.size,
       controls: controls(),
-      warnings: warningsOf(live, ca),
+      warnings: warningsOf(live, ca, configured),
       guarded: guardedFiles(policy()),
     }),
     metrics: () => metrics.render(),
@@ -193,6 +219,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
 
   const undo: (() => Promise<void> | void)[] = [
     () => sweeper.stop(),
+    () => docker.stop(),
     () => namespaces.stop(),
     () => live.stop(),
     () => registry.close(),
@@ -205,6 +232,8 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     for (const step of undo) await step();
   };
   try {
+    // Before any door: who finds one open finds the certificate too.
+    await publish();
     const admin = await startAdminServer({
       socketPath: places.adminSocket,
       ports: desk,
@@ -214,8 +243,8 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     for (const record of registry.list()) {
       if (record.socketPath !== null) await doors.openPrivate(record.id, record.socketPath);
     }
-    const configured = options.doors === 'sandboxes' ? [] : policy().listen.proxy;
-    for (const { host, port } of configured) opened.push(await doors.openTcp(host, port));
+    docker.start();
+    if (options.doors !== 'sandboxes') await configured.open({ ...policy().listen, ...options.listen });
   } catch (error) {
     await stop(0);
     throw error;
@@ -226,21 +255,21 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   });
 
   const summary: StartSummary = {
-    doors: opened.map((door) => `proxy http://${door}`),
+    doors: configured.described,
     adminSocket: places.adminSocket,
     caPath: ca.certificatePath,
     config: policy().origin,
     controls: controls(),
     hosts: policy().allow.length,
     credentials: secrets.list(),
-    warnings: warningsOf(live, ca),
+    warnings: warningsOf(live, ca, configured),
   };
   return { summary, desk, reload: () => live.reload(), stop: () => stop(drainMs) };
 }
 
-function warningsOf(live: LivePolicy, ca: Ca): string[] {
+function warningsOf(live: LivePolicy, ca: Ca, { identityCa }: ConfiguredDoors): string[] {
   const rejected = live.rejected === null ? [] : [`the configuration file is not in force: ${live.rejected.message}`];
-  return [...rejected, ...live.current.warnings, ...ca.warnings];
+  return [...rejected, ...live.current.warnings, ...ca.warnings, ...(identityCa?.warnings ?? [])];
 }
 
 /** Node adds these roots by itself only where no others are given; ours are always given. */

@@ -40,7 +40,7 @@ export function canonicalise(request: RawRequest): CanonicalRequest {
   const destination = parseDestination(request.destination);
   refuseBareAddress(request, destination);
   const canonical = readRequest(request, destination);
-  refuseOtherAddress(canonical.host, destination);
+  refuseOtherAddress(request, canonical.host, destination);
   return canonical;
 }
 

@@ -1,6 +1,6 @@
-// The CA that sandboxes trust: made on the first start, loaded ever after. Its key is the most precious file we
-// own: 0600, written once, never overwritten, never repaired. Whatever is wrong with it is an error that says what
-// to do; two gateways starting at once end up with the same pair.
+// The CA that sandboxes trust, and the identity CA beside it: made on the first start, loaded ever after. Its key is the
+// most precious file we own: 0600, written once, never overwritten, never repaired. Whatever is wrong with it is an error
+// that says what to do; two gateways starting at once end up with the same pair.
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, X509Certificate } from 'node:crypto';
 import { link, mkdir, open, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -11,12 +11,38 @@ import { checkCaDirectory, isErrno, readGuarded } from './ca-files.ts';
 import { type Issuer, issueCaCertificate, issuerOf, subjectOf, toPem } from './certificate.ts';
 
 const dayMs = 86_400_000;
-/** The longest that Apple's clients accept of a certificate. */
-const lifetimeMs = 825 * dayMs;
 const backdateMs = 3_600_000;
 const warnBeforeMs = 30 * dayMs;
 /** How long a gateway that lost the race waits for the winner's second file. */
 const raceWaitMs = 2000;
+
+/** What tells our two CAs apart, so that neither can be loaded in place of the other. */
+export interface CaKind {
+  /** How its common name begins. */
+  readonly title: string;
+  readonly lifetimeMs: number;
+  /** The one server it may vouch for; null: any. */
+  readonly onlyServer: string | null;
+  /** Whether a certificate with this subject is one of this kind. */
+  isSubject(subject: string): boolean;
+}
+
+/** Signs what sandboxes and the mTLS door know each other by, never a host that a sandbox asks for. */
+export const identityCaKind: CaKind = {
+  title: 'Sallyport identity CA',
+  // Only the gateway and the shim read it. A registration is bound to it, so it must not end in its time.
+  lifetimeMs: 3650 * dayMs,
+  onlyServer: 'door.sallyport.internal',
+  isSubject: (subject) => subject.startsWith(`CN=${identityCaKind.title} `),
+};
+
+const interceptionCaKind: CaKind = {
+  title: 'Sallyport CA',
+  // The longest that Apple's clients accept of a certificate.
+  lifetimeMs: 825 * dayMs,
+  onlyServer: null,
+  isSubject: (subject) => !identityCaKind.isSubject(subject),
+};
 
 export interface Ca {
   readonly certificatePem: string;
@@ -34,7 +60,11 @@ export interface Ca {
 }
 
 /** Opens the CA in the directory (`ca.key`, `ca.pem`), making both when neither exists. */
-export async function openCa(directory: string, now: () => number = Date.now): Promise<Ca> {
+export async function openCa(
+  directory: string,
+  now: () => number = Date.now,
+  kind: CaKind = interceptionCaKind,
+): Promise<Ca> {
   const keyPath = join(directory, 'ca.key');
   const certificatePath = join(directory, 'ca.pem');
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -42,7 +72,7 @@ export async function openCa(directory: string, now: () => number = Date.now): P
   let fresh = false;
   let [keyPem, certificatePem] = await readPair(keyPath, certificatePath);
   if (keyPem === null && certificatePem === null) {
-    fresh = await makePair(keyPath, certificatePath, now());
+    fresh = await makePair(keyPath, certificatePath, now(), kind);
     [keyPem, certificatePem] = await readPair(keyPath, certificatePath);
   }
   // The other gateway may be between its two files.
@@ -52,7 +82,13 @@ export async function openCa(directory: string, now: () => number = Date.now): P
   }
   if (keyPem === null) throw missing(keyPath, certificatePath, 'it cannot sign without its key');
   if (certificatePem === null) throw missing(certificatePath, keyPath, 'a key alone is not a CA');
-  return { ...loadPair(keyPath, keyPem, certificatePath, certificatePem, now()), forOneSandbox: false, fresh };
+  const pair = loadPair(keyPath, keyPem, certificatePath, certificatePem, now());
+  if (!kind.isSubject(pair.subject)) {
+    throw new CaError(
+      `${certificatePath} is another CA (${pair.subject}), which must not be used as ${kind.title}: ${startOver(keyPath, certificatePath)}`,
+    );
+  }
+  return { ...pair, forOneSandbox: false, fresh };
 }
 
 async function readPair(keyPath: string, certificatePath: string): Promise<[string | null, string | null]> {
@@ -95,15 +131,16 @@ function loadPair(keyPath: string, keyPem: string, certificatePath: string, cert
 }
 
 /** False when another gateway was first. */
-async function makePair(keyPath: string, certificatePath: string, now: number): Promise<boolean> {
+async function makePair(keyPath: string, certificatePath: string, now: number, kind: CaKind): Promise<boolean> {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const der = issueCaCertificate(
     // 64 characters is all a common name may have.
-    `Sallyport CA ${hostname().slice(0, 40)} ${randomBytes(4).toString('hex')}`,
+    `${kind.title} ${hostname().slice(0, 32)} ${randomBytes(4).toString('hex')}`,
     subjectOf(publicKey),
     privateKey,
     new Date(now - backdateMs),
-    new Date(now - backdateMs + lifetimeMs),
+    new Date(now - backdateMs + kind.lifetimeMs),
+    kind.onlyServer,
   );
   // Whoever places the key has won; only then is the certificate placed, so it can only be the winner's.
   if (!(await placeNew(keyPath, exportKey(privateKey), 0o600))) return false;

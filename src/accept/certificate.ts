@@ -1,4 +1,4 @@
-// Writes X.509 certificates: the CA's own and the leaves it signs. ECDSA P-256 with SHA-256 only. Signing is
+// Writes X.509 certificates: a CA's own and the leaves it signs, for servers and for clients. ECDSA P-256 with SHA-256 only. Signing is
 // synchronous: under a tenth of a millisecond, less than handing it to another thread. The encoding is
 // @peculiar/asn1-x509's; this file never writes DER by hand and never stores anything.
 import { createHash, type KeyObject, randomBytes, sign } from 'node:crypto';
@@ -15,17 +15,22 @@ import {
   Extension,
   Extensions,
   GeneralName,
+  GeneralSubtree,
+  GeneralSubtrees,
   id_ce_authorityKeyIdentifier,
   id_ce_basicConstraints,
   id_ce_extKeyUsage,
   id_ce_keyUsage,
+  id_ce_nameConstraints,
   id_ce_subjectAltName,
   id_ce_subjectKeyIdentifier,
+  id_kp_clientAuth,
   id_kp_serverAuth,
   KeyIdentifier,
   KeyUsage,
   KeyUsageFlags,
   Name,
+  NameConstraints,
   RelativeDistinguishedName,
   SubjectAlternativeName,
   SubjectKeyIdentifier,
@@ -69,11 +74,43 @@ export function issuerOf(certificateDer: Buffer, key: KeyObject): Issuer {
   return { name: subject, keyIdentifier: identifier ? Buffer.from(identifier.buffer) : null, key };
 }
 
-/** A self-signed CA certificate (DER) that may sign leaves and nothing that signs in turn. */
-export function issueCaCertificate(name: string, subject: Subject, key: KeyObject, from: Date, until: Date): Buffer {
+/**
+ * A self-signed CA certificate (DER) that may sign leaves and nothing that signs in turn. `onlyServer`: the one server it
+ * may vouch for, by that name and by no address; null: any.
+ */
+export function issueCaCertificate(
+  name: string,
+  subject: Subject,
+  key: KeyObject,
+  from: Date,
+  until: Date,
+  onlyServer: string | null = null,
+): Buffer {
   return issue(nameOf(name), { name: nameOf(name), keyIdentifier: subject.keyIdentifier, key }, subject, from, until, [
     extension(id_ce_basicConstraints, true, new BasicConstraints({ cA: true, pathLenConstraint: 0 })),
     extension(id_ce_keyUsage, true, new KeyUsage(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign)),
+    ...(onlyServer === null ? [] : [extension(id_ce_nameConstraints, true, namesUnder(onlyServer))]),
+  ]);
+}
+
+function namesUnder(server: string): NameConstraints {
+  const subtree = (base: { dNSName: string } | { iPAddress: string }): GeneralSubtree =>
+    new GeneralSubtree({ base: new GeneralName(base) });
+  return new NameConstraints({
+    permittedSubtrees: new GeneralSubtrees([subtree({ dNSName: server })]),
+    excludedSubtrees: new GeneralSubtrees([subtree({ iPAddress: '0.0.0.0/0' }), subtree({ iPAddress: '::/0' })]),
+  });
+}
+
+/** A client certificate (DER) for the holder that `uri` names. Its common name tells nothing and is no host name. */
+export function issueClientCertificate(uri: string, subject: Subject, issuer: Issuer, from: Date, until: Date): Buffer {
+  return issue(nameOf('Sallyport sandbox'), issuer, subject, from, until, [
+    ...clientUsage,
+    extension(
+      id_ce_subjectAltName,
+      false,
+      new SubjectAlternativeName([new GeneralName({ uniformResourceIdentifier: uri })]),
+    ),
   ]);
 }
 
@@ -144,8 +181,13 @@ function toArrayBuffer(bytes: Buffer): ArrayBuffer {
 }
 
 /** The same for every leaf, so encoded once. */
-const leafUsage: readonly Extension[] = [
-  extension(id_ce_basicConstraints, true, new BasicConstraints({ cA: false })),
-  extension(id_ce_keyUsage, true, new KeyUsage(KeyUsageFlags.digitalSignature)),
-  extension(id_ce_extKeyUsage, false, new ExtendedKeyUsage([id_kp_serverAuth])),
-];
+const leafUsage = usageFor(id_kp_serverAuth);
+const clientUsage = usageFor(id_kp_clientAuth);
+
+function usageFor(purpose: string): readonly Extension[] {
+  return [
+    extension(id_ce_basicConstraints, true, new BasicConstraints({ cA: false })),
+    extension(id_ce_keyUsage, true, new KeyUsage(KeyUsageFlags.digitalSignature)),
+    extension(id_ce_extKeyUsage, false, new ExtendedKeyUsage([purpose])),
+  ];
+}

@@ -1,5 +1,6 @@
 // A transparent connection must have gone to the address that its sandbox was given for the name it says, and to no other:
-// an address of the world, or that of another name, is refused in words. // Guards: threats.md T5
+// an address of the world, or that of another name, is refused in words. In a namespace each name has an address of its
+// own; on an internal network all have that of the door. // Guards: threats.md T5
 import { isIP } from 'node:net';
 import type { RawRequest } from '../flow/flow.ts';
 import { Refusal } from '../flow/refusal.ts';
@@ -30,7 +31,9 @@ export function parseDestination(text: string): Destination {
 
 /** Whatever name it says: an address that no name was given leads nowhere. Looked at before the name is. */
 export function refuseBareAddress(request: RawRequest, destination: Destination): void {
-  if (!destination.isSynthetic) throw bareAddress(destination.address);
+  const { doorAddress } = request;
+  const wasGiven = doorAddress === undefined ? destination.isSynthetic : destination.address === doorAddress;
+  if (!wasGiven) throw bareAddress(destination.address);
   // Names are given to addresses one way only: which one was meant cannot be found again.
   if (request.kind === 'http' && request.scheme === 'https' && request.sni === null) {
     throw new Refusal('target.literal-address', 'the TLS handshake names no host (SNI), only an address', {
@@ -40,7 +43,9 @@ export function refuseBareAddress(request: RawRequest, destination: Destination)
   }
 }
 
-export function refuseOtherAddress(host: string, { address }: Destination): void {
+export function refuseOtherAddress({ doorAddress }: RawRequest, host: string, { address }: Destination): void {
+  // There every name has this one address, and it was looked at before.
+  if (doorAddress !== undefined) return;
   if (remember(pairs, `${host} ${address}`, () => isSyntheticFor(host, address))) return;
   throw new Refusal(
     'target.literal-address',

@@ -8,6 +8,7 @@ import { Refusal } from '../flow/refusal.ts';
 import { canonicalHost } from './canonical-host.ts';
 import type { DnsPorts } from './dns-door.ts';
 import { DnsExchange } from './dns-exchange.ts';
+import { sandboxAllowance } from './dns-rate.ts';
 
 interface LookupArrival {
   readonly caller: Caller;
@@ -27,9 +28,9 @@ export interface LookupPath {
 const quietMs = 60_000;
 const maxRemembered = 256;
 
-/** `caller`: one object per door, so that its identity is looked up once. */
+/** `caller`: one object for all its questions, so that its identity is looked up once. */
 export function createLookup(path: LookupPath, caller: Caller, nowMs = () => performance.now()): DnsPorts {
-  const recorded = new RecentNames(nowMs);
+  const recorded = new RecentKeys(nowMs);
 
   return {
     lookup(name, type) {
@@ -44,15 +45,22 @@ export function createLookup(path: LookupPath, caller: Caller, nowMs = () => per
       recorded.add(key);
       return false;
     },
-    flooded() {
-      const request = { ...lookupRequest('*', 'ANY'), fault: tooManyQuestions() };
-      path.admit({ caller, request, exchange: new DnsExchange() });
-    },
+    flooded: () => recordFlood(path, caller, tooManyQuestions(caller)),
   };
 }
 
-/** The names that were written down lately; the oldest goes when there is no room. */
-class RecentNames {
+/** A flood has no name and no one question: it is written down as what it is. */
+export function recordFlood(path: Pick<LookupPath, 'admit'>, caller: Caller, fault: Refusal): void {
+  path.admit({ caller, request: { ...lookupRequest('*', 'ANY'), fault }, exchange: new DnsExchange() });
+}
+
+/** One question is written down as refused, or would be: nothing is answered with it. */
+export function recordQuestion(path: Pick<LookupPath, 'admit'>, caller: Caller, name: string, type: string): void {
+  path.admit({ caller, request: lookupRequest(name, type), exchange: new DnsExchange() });
+}
+
+/** What was written down lately (names, addresses); the oldest goes when there is no room. */
+export class RecentKeys {
   readonly #untilMs = new Map<string, number>();
   readonly #nowMs: () => number;
 
@@ -60,17 +68,17 @@ class RecentNames {
     this.#nowMs = nowMs;
   }
 
-  has(name: string): boolean {
-    return (this.#untilMs.get(name) ?? Number.NEGATIVE_INFINITY) > this.#nowMs();
+  has(key: string): boolean {
+    return (this.#untilMs.get(key) ?? Number.NEGATIVE_INFINITY) > this.#nowMs();
   }
 
-  add(name: string): void {
-    this.#untilMs.delete(name);
+  add(key: string): void {
+    this.#untilMs.delete(key);
     for (const oldest of this.#untilMs.keys()) {
       if (this.#untilMs.size < maxRemembered) break;
       this.#untilMs.delete(oldest);
     }
-    this.#untilMs.set(name, this.#nowMs() + quietMs);
+    this.#untilMs.set(key, this.#nowMs() + quietMs);
   }
 }
 
@@ -102,8 +110,12 @@ export function canonicalLookup(request: RawRequest): CanonicalRequest {
   };
 }
 
-function tooManyQuestions(): Refusal {
-  return new Refusal('limit.rate', 'this sandbox asks more DNS questions than it may (200 at once, 100 a second)', {
+function tooManyQuestions({ address }: Caller): Refusal {
+  const { burst, perSecond } = sandboxAllowance;
+  // At a door for many the journal has no other place for who it was: a flood is told before anybody is identified.
+  const who = address === null ? 'this sandbox' : `the sandbox at ${address}`;
+  const what = `${who} asks more DNS questions than it may (${burst} at once, ${perSecond} a second)`;
+  return new Refusal('limit.rate', what, {
     rule: 'built-in: DNS questions of one sandbox',
     hint: 'Those over the limit are refused and not written down. Look for a program in the sandbox that asks in a loop.',
   });

@@ -14,8 +14,10 @@ const negativeTtlSeconds = 5;
 /** What DNS flag day 2020 settled on. We send less, and take more. */
 const ednsBytes = 1232;
 const headerBytes = 12;
-/** We answer as a resolver (RA): glibc and Go take an empty answer without it for a server that knows nothing. */
-const responseFlags = 0x8000 | 0x0080;
+const isResponse = 0x8000;
+// An empty answer with neither is to glibc and Go that of a server that knows nothing.
+const recursionAvailable = 0x0080;
+const authoritative = 0x0400;
 /** Points at the question, which always stands right after the header. */
 const nameOfQuestion = Buffer.from([0xc0, headerBytes]);
 
@@ -35,13 +37,16 @@ const nothing: Answer = {
   },
 };
 
-export function writeReply(asked: Asked, reply: Reply): Buffer {
+/** `asResolver`: it says that it would ask others. If not, it is the authority for what there is and what there is not. */
+export function writeReply(asked: Asked, reply: Reply, asResolver = true): Buffer {
   const { rcode, address } = reply;
-  const isNegative = address === null && (rcode === rcodes.noError || rcode === rcodes.nxDomain);
+  const isSettled = rcode === rcodes.noError || rcode === rcodes.nxDomain;
+  const isNegative = address === null && isSettled;
+  const voice = asResolver ? recursionAvailable : isSettled ? authoritative : 0;
   const packet = encode({
     type: 'response',
     id: asked.id,
-    flags: asked.flags | responseFlags | (rcode & 0xf),
+    flags: asked.flags | isResponse | voice | (rcode & 0xf),
     // The name is put in below, as a pointer: written out twice, a long one could pass 512 bytes.
     answers: address === null ? [] : [{ ...address, name: '.', ttl: ttlSeconds }],
     authorities: isNegative ? [nothing] : [],

@@ -33,13 +33,16 @@ export abstract class DoorConnection implements OpenConnection {
   readonly socketOf: string | null;
   sandboxId: string | null;
   protected readonly socket: Socket;
+  /** The TCP connection: the socket itself, or what is below it where it is TLS already. */
+  protected readonly transport: Socket;
   protected readonly identity: DoorIdentity;
   protected readonly ports: DoorPorts;
   protected readonly settings: ConnectionSettings;
   protected inner: { close(): void } | null = null;
 
-  constructor(socket: Socket, identity: DoorIdentity, ports: DoorPorts) {
+  constructor(socket: Socket, identity: DoorIdentity, ports: DoorPorts, transport: Socket = socket) {
     this.socket = socket;
+    this.transport = transport;
     this.identity = identity;
     this.ports = ports;
     this.settings = ports.settings();
@@ -139,16 +142,17 @@ export abstract class DoorConnection implements OpenConnection {
     this.inner =
       tls.alpnProtocol === 'h2'
         ? new H2Connection(tls, origin, this.settings, serve)
-        : new H1Connection(tls, origin, this.settings, serve, this.socket);
+        : new H1Connection(tls, origin, this.settings, serve, this.transport);
   }
 
   /** Plain HTTP: read like any other, and judged as plain http. */
   protected plain(bytes: Buffer, { connect, destination }: Route, caller: Caller): void {
     this.socket.unshift(bytes);
     const origin: ConnectionOrigin = { scheme: 'http', connect, destination, sni: null };
-    this.inner = new H1Connection(this.socket, origin, this.settings, (request, exchange) => {
+    const serve = (request: RawRequest, exchange: Exchange): void => {
       this.ports.serve({ caller, request, exchange });
-    });
+    };
+    this.inner = new H1Connection(this.socket, origin, this.settings, serve, this.transport);
     this.socket.resume();
   }
 

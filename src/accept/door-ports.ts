@@ -23,7 +23,7 @@ export interface DoorPorts {
   tunnels(arrival: Arrival): boolean;
   /**
    * Whether the caller at this address must first be confirmed (by Docker, on its first traffic): null when there is nothing
-   * to wait for. It never rejects: what cannot be confirmed is unregistered by then, and is refused like any stranger.
+   * to wait for. It never rejects: what is not confirmed is refused by the path, as a stranger or until Docker answers.
    */
   confirm(address: string): Promise<void> | null;
   contextFor(host: string): SecureContext;
@@ -38,6 +38,8 @@ export interface OpenConnection {
   readonly address: string | null;
   readonly socketOf: string | null;
   readonly sandboxId: string | null;
+  /** Who its place is counted for; left out: its address or socket. */
+  readonly countedAs?: string | null;
   /** Ends it when what is under way has ended. */
   close(): void;
   destroy(): void;

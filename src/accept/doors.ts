@@ -7,6 +7,8 @@ import type { SecureContext } from 'node:tls';
 import type { NamespaceHandles } from '../kit/namespace-handles.ts';
 import { listenOnUnixSocket } from '../kit/unix-listen.ts';
 import type { DoorPorts, OpenConnection } from './door-ports.ts';
+import { type GatewayDoor, type GatewayDoorOptions, openGatewayDoor } from './gateway-door.ts';
+import { type MtlsDoorOptions, openMtlsDoor } from './mtls-door.ts';
 import { type NamespaceDoor, serveNamespaceDoor } from './namespace-door.ts';
 import { openProxyDoor } from './proxy-door.ts';
 
@@ -27,6 +29,7 @@ export class Doors {
   readonly #private = new Map<string, { readonly server: Server; readonly path: string }>();
 
   readonly #namespaces = new Map<string, NamespaceDoor>();
+  readonly #gateways: GatewayDoor[] = [];
 
   constructor(options: DoorsOptions) {
     this.#options = options;
@@ -42,14 +45,23 @@ export class Doors {
   }
 
   /** Returns the address it really listens on, e.g. `127.0.0.1:8080`. */
-  async openTcp(host: string, port: number): Promise<string> {
-    const server = this.#door(`proxy ${host}:${port}`, null);
+  openTcp(host: string, port: number): Promise<string> {
+    return this.#listen(this.#door(`proxy ${host}:${port}`, null), 'proxy', host, port);
+  }
+
+  /** The proxy door for those who show a certificate. Returns the address it really listens on. */
+  openMtls(host: string, port: number, identities: Pick<MtlsDoorOptions, 'ca' | 'renew'>): Promise<string> {
+    const server = openMtlsDoor({ name: `mtls ${host}:${port}`, ...identities }, this.#ports());
+    return this.#listen(server, 'mtls', host, port);
+  }
+
+  async #listen(server: Server, kind: 'proxy' | 'mtls', host: string, port: number): Promise<string> {
     server.listen(port, host);
     try {
       await once(server, 'listening');
     } catch (cause) {
       throw new Error(
-        `the proxy door ${host}:${port} cannot be opened (${(cause as NodeJS.ErrnoException).code}). Stop what listens there, or choose another address under listen.proxy.`,
+        `the ${kind} door ${host}:${port} cannot be opened (${(cause as NodeJS.ErrnoException).code}). Stop what listens there, or choose another address under listen.${kind}.`,
         { cause },
       );
     }
@@ -76,6 +88,21 @@ export class Doors {
     this.#namespaces.set(sandboxId, serveNamespaceDoor(sandboxId, handles, { ...this.#ports(), contextFor }));
   }
 
+  /** `contextFor`: beside names it must know addresses, so that who dials one can read why not. */
+  async openGateway(
+    options: GatewayDoorOptions,
+    contextFor: (host: string) => SecureContext,
+  ): Promise<readonly string[]> {
+    const door = await openGatewayDoor(options, { ...this.#ports(), contextFor });
+    this.#gateways.push(door);
+    return door.addresses;
+  }
+
+  /** The policy names other ports now. */
+  async listenOn(ports: readonly number[]): Promise<void> {
+    for (const door of this.#gateways) await door.listenOn(ports);
+  }
+
   /** The sandbox is gone: its doors and every connection it has, at once. */
   cut(sandboxId: string): void {
     this.#namespaces.get(sandboxId)?.close();
@@ -94,6 +121,7 @@ export class Doors {
     for (const server of this.#tcp) server.close();
     for (const { server } of this.#private.values()) server.close();
     for (const door of this.#namespaces.values()) door.close();
+    for (const door of this.#gateways) door.close();
     for (const connection of this.#connections) connection.close();
     const deadline = performance.now() + graceMs;
     while (this.#connections.size > 0 && performance.now() < deadline) {
@@ -138,5 +166,5 @@ function surviveErrors(server: Server): void {
 }
 
 function callerKey(connection: OpenConnection): string {
-  return connection.address ?? `socket ${connection.socketOf}`;
+  return connection.countedAs ?? connection.address ?? `socket ${connection.socketOf}`;
 }

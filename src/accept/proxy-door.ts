@@ -1,33 +1,50 @@
-// The explicit proxy door, on TCP, on a sandbox's own Unix socket or in its network namespace: takes CONNECT and
-// absolute-form requests. Knows nothing of policy: whether a CONNECT is granted, and as what, it asks the path.
+// The explicit proxy door, on TCP, on a sandbox's own Unix socket, in its network namespace or inside its mTLS: takes
+// CONNECT and absolute-form requests. Knows nothing of policy: whether a CONNECT is granted, and as what, it asks the path.
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Caller, RawRequest } from '../flow/flow.ts';
+import type { Caller, RawRequest, ShownCertificate } from '../flow/flow.ts';
 import { canonicalHost, parseAuthority } from './canonical-host.ts';
 import { DoorConnection, highWaterMark, type Route } from './door-connection.ts';
 import type { Arrival, DoorIdentity, DoorPorts } from './door-ports.ts';
 import { type ConnectionOrigin, H1Connection } from './h1-connection.ts';
 import type { H1Exchange } from './h1-exchange.ts';
+import { countedAs, type ProvenClient } from './identity-name.ts';
 
 export function openProxyDoor(identity: DoorIdentity, ports: DoorPorts): Server {
   // Half-open stays off: a client that has said all it will say and closed is a client that went away.
   return createServer({ noDelay: true, highWaterMark }, (socket) => startProxyConnection(socket, identity, ports));
 }
 
-export function startProxyConnection(socket: Socket, identity: DoorIdentity, ports: DoorPorts): void {
-  new ProxyConnection(socket, identity, ports).start();
+export function startProxyConnection(
+  socket: Socket,
+  identity: DoorIdentity,
+  ports: DoorPorts,
+  proven: ProvenClient | null = null,
+): void {
+  new ProxyConnection(socket, identity, ports, proven).start();
 }
 
 class ProxyConnection extends DoorConnection {
+  readonly countedAs: string | null;
+  readonly #certificate: ShownCertificate | null;
   #caller: Caller | null = null;
+
+  constructor(socket: Socket, identity: DoorIdentity, ports: DoorPorts, proven: ProvenClient | null) {
+    super(socket, identity, ports, proven?.transport);
+    this.#certificate = proven?.certificate ?? null;
+    this.countedAs = this.#certificate === null ? null : countedAs(this.#certificate);
+    // It is this sandbox or nobody: cut with it, also before its first request.
+    this.sandboxId ??= this.#certificate?.sandboxId ?? null;
+  }
 
   protected begin(): void {
     const origin: ConnectionOrigin = { scheme: 'http', connect: null, sni: null, destination: null };
-    this.inner = new H1Connection(this.socket, origin, this.settings, (request, exchange) => {
+    const serve = (request: RawRequest, exchange: H1Exchange): void => {
       const arrival = { caller: this.#callerOf(request), request, exchange };
       if (request.kind === 'connect' && request.fault === null) this.#connect(arrival, exchange);
       // So that it can be cut when its sandbox is gone: behind a CONNECT that is known before.
       else this.sandboxId = this.ports.serve(arrival) ?? this.sandboxId;
-    });
+    };
+    this.inner = new H1Connection(this.socket, origin, this.settings, serve, this.transport);
   }
 
   #callerOf(request: RawRequest): Caller {
@@ -35,7 +52,8 @@ class ProxyConnection extends DoorConnection {
     // The same proof on the same connection is the same caller: its verdict is remembered per object.
     if (this.#caller === null || this.#caller.proxyAuthorization !== proxyAuthorization) {
       const { name, socketOf } = this.identity;
-      this.#caller = { door: name, address: this.address, socketOf, proxyAuthorization };
+      const proof = this.#certificate === null ? null : { certificate: this.#certificate };
+      this.#caller = { door: name, address: this.address, socketOf, proxyAuthorization, ...proof };
     }
     return this.#caller;
   }

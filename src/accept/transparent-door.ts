@@ -1,14 +1,18 @@
-// Connections a sandbox makes as if to the hosts themselves, in its own network namespace: the name comes from the TLS
-// handshake or from Host, the address it dialled is kept and checked later. Never tunnels what the path did not call a
-// tunnel; all else is read, so that a refusal can be put into words.
+// Connections a sandbox makes as if to the hosts themselves, in its own network namespace or on an internal network: the
+// name comes from the TLS handshake or from Host, the address it dialled is kept and checked later. Never tunnels what the
+// path did not call a tunnel; all else is read, so that a refusal can be put into words.
 import { isIPv6, type Socket } from 'node:net';
 import type { Caller } from '../flow/flow.ts';
+import type { Place } from '../kit/original-destination.ts';
 import { canonicalHost } from './canonical-host.ts';
 import type { ClientHello } from './client-hello.ts';
 import { DoorConnection, type Route, undecrypted } from './door-connection.ts';
 import type { DoorIdentity, DoorPorts } from './door-ports.ts';
 import { plainAddress } from './plain-address.ts';
 import { TunnelExchange } from './tunnel-exchange.ts';
+
+/** Where a connection wanted to go; null: it was reset before it was looked at. */
+export type PlaceOf = (socket: Socket) => Place | null;
 
 /** `caller` is the door itself: one object for all its connections, whose proof is looked up once. */
 export function startTransparentConnection(
@@ -20,24 +24,31 @@ export function startTransparentConnection(
   new TransparentConnection(socket, identity, caller, ports).start();
 }
 
-class TransparentConnection extends DoorConnection {
+export class TransparentConnection extends DoorConnection {
   readonly #caller: Caller;
+  readonly #placeOf: PlaceOf;
 
-  constructor(socket: Socket, identity: DoorIdentity, caller: Caller, ports: DoorPorts) {
+  constructor(
+    socket: Socket,
+    identity: DoorIdentity,
+    caller: Caller,
+    ports: DoorPorts,
+    placeOf: PlaceOf = placeOfSocket,
+  ) {
     super(socket, identity, ports);
     this.#caller = caller;
+    this.#placeOf = placeOf;
   }
 
   protected begin(): void {
-    const address = plainAddress(this.socket.localAddress);
-    const port = this.socket.localPort;
+    const place = this.#placeOf(this.socket);
     this.socket.on('error', () => this.socket.destroy());
-    // Reset before it was looked at.
-    if (address === null || port === undefined) {
+    if (place === null) {
       this.socket.destroy();
       return;
     }
     this.socket.setNoDelay(true);
+    const { address, port } = place;
     const destination = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
     const unnamed: Route = { target: destination, connect: null, destination };
     this.peek(null, unnamed, this.#caller, (bytes, hello) => {
@@ -57,6 +68,12 @@ class TransparentConnection extends DoorConnection {
     const exchange = new TunnelExchange(this.socket, bytes);
     return this.ports.tunnels({ caller: this.#caller, request: undecrypted('connect', route, hello), exchange });
   }
+}
+
+/** The address that was dialled is that of the socket itself. */
+export function placeOfSocket({ localAddress, localPort }: Socket): Place | null {
+  const address = plainAddress(localAddress);
+  return address === null || localPort === undefined ? null : { address, port: localPort };
 }
 
 function nameIn({ sni }: ClientHello): string | null {

@@ -11,7 +11,7 @@ export interface Grant {
   readonly socket?: string;
   /** The proxy door, e.g. `http://127.0.0.1:8080`; without the secret in it. */
   readonly proxy_url?: string;
-  /** With a namespace: the certificate (PEM) of the CA that was made for this sandbox alone. */
+  /** With a namespace: the certificate (PEM) to trust: of a CA made for this sandbox alone, or, for a container, the gateway's. */
   readonly ca_certificate?: string;
   /** With the proof `mtls`: what the shim proves itself with. The key is kept nowhere else. */
   readonly identity?: GrantedIdentity;

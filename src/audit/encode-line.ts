@@ -21,6 +21,8 @@ export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBod
   addText(body.sandbox);
   add(',"door":');
   addText(body.door);
+  add(',"from":');
+  addText(body.from);
   add(',"proof":');
   add(JSON.stringify(body.proof));
   add(',"method":');

@@ -22,6 +22,8 @@ export interface RecordBody {
   readonly id: string;
   readonly sandbox: string | null;
   readonly door: string;
+  /** The address the connection came from; null where the door is one sandbox's own. */
+  readonly from: string | null;
   readonly proof: readonly string[];
   readonly method: string;
   readonly scheme: string;
@@ -85,6 +87,7 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
     // Whatever comes through a door of one sandbox comes from it, also what was refused before anybody asked who it is.
     sandbox: sandbox === undefined ? flow.caller.socketOf : sandbox.id,
     door: flow.caller.door,
+    from: flow.caller.address,
     proof: sandbox === undefined ? [] : sandbox.proof,
     method: capped(request.method, 32),
     scheme: request.scheme,

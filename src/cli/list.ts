@@ -5,7 +5,7 @@ import type { CliContext } from './cli-context.ts';
 import { columns, joined } from './printable.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
-const titles = ['ID', 'ADDRESS', 'PROOF', 'MODE', 'UNTIL', 'CREDENTIALS', 'REPOSITORIES'];
+const titles = ['ID', 'CONTAINER', 'ADDRESS', 'PROOF', 'MODE', 'UNTIL', 'CREDENTIALS', 'REPOSITORIES'];
 
 export function addListCommand(program: Command, context: CliContext): void {
   program
@@ -26,6 +26,7 @@ export function addListCommand(program: Command, context: CliContext): void {
 function asRow(record: PublicRecord): string[] {
   return [
     joined(record.id),
+    joined(containerName(record.container)),
     joined(record.container_ip),
     joined(record.proof),
     joined(record.auth_mode),
@@ -33,4 +34,8 @@ function asRow(record: PublicRecord): string[] {
     record.credentials === null ? 'all' : joined(record.credentials),
     joined(record.repos),
   ];
+}
+
+function containerName(container: unknown): unknown {
+  return typeof container === 'object' && container !== null && 'name' in container ? container.name : null;
 }

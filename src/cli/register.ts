@@ -1,20 +1,26 @@
 // `sallyport register`: lets a sandbox in and prints what it needs to come through the door. The secret it prints is
 // shown this once; the gateway keeps only its hash.
-import type { Command } from 'commander';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
 import type { Grant, PublicRecord } from '../admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
 import { joined, printable } from './printable.ts';
 import { addRightsOptions, asRights, gather, type RightsOptions } from './rights-options.ts';
 import { exportLines, sandboxEnvironment } from './sandbox-environment.ts';
 import { printJson, wantsJson } from './wants-json.ts';
+import { prepareIdentityFolder, writeIdentity } from './write-identity.ts';
 
 interface RegisterOptions extends RightsOptions {
   readonly id?: string;
   readonly ip?: string;
+  readonly container?: string;
+  readonly network?: string;
   readonly containerId?: string;
   readonly proof?: string[];
   readonly expires?: string;
   readonly env?: boolean;
+  readonly identity?: string;
 }
 
 export function addRegisterCommand(program: Command, context: CliContext): void {
@@ -24,56 +30,84 @@ export function addRegisterCommand(program: Command, context: CliContext): void 
     .description('Registers a sandbox and prints what it needs to come through the door.')
     .option('--id <ID>', 'name it yourself (default: a random one)')
     .option('--ip <ADDRESS>', 'the address it calls from')
-    .option('--container-id <ID>', 'its container');
+    .option('--container <NAME>', 'its Docker container, by name or id: the rest is filled in')
+    .option('--network <NETWORK>', 'the Docker network it calls from (default: docker.network, or its only one)')
+    .addOption(new Option('--container-id <ID>', 'the same as --container').hideHelp().conflicts('container'));
   addRightsOptions(register)
     .option(
       '--proof <KIND>',
-      'ip, secret or socket; may be repeated, all must hold (default: ip with --ip, else secret)',
+      'ip, secret, socket or mtls; may be repeated, all must hold (default: ip with --ip or --container, else secret)',
       gather,
     )
     .option(
       '--expires <TIME>',
       'ends at this time, e.g. 2027-01-15T00:00:00Z (default: 24 hours after its last request)',
     )
+    .option('--identity <DIR>', 'with the proof mtls: the folder for what `sallyport shim` proves it with')
     .option('--env', 'print only the export lines, for eval')
     .addHelpText(
       'after',
       `
 Examples:
+  sallyport register --container agent-1 --repo owner/repo
   sallyport register --ip 172.18.0.5 --repo owner/repo --credential github
   sallyport register --id builder --proof secret --expires 2027-01-15T00:00:00Z
   eval "$(sallyport register --ip 127.0.0.1 --env)"`,
     )
     .action(async (options: RegisterOptions, command: Command) => {
+      const folder = identityFolder(context, options, wantsJson(command));
+      if (folder !== null) prepareIdentityFolder(folder);
       const answer = await context.admin.call<PublicRecord & { grant: Grant }>(
         'POST',
         '/internal/containers',
         asRegistration(options),
       );
       const { grant, ...record } = answer;
+      if (folder !== null && grant.identity !== undefined) await writeIdentity(folder, grant.identity);
       const variables = sandboxEnvironment(record.id, grant, context.places.caCertificate);
       if (options.env === true) return context.print(exportLines(variables).join('\n'));
       if (wantsJson(command)) return printJson(context, { ...answer, environment: Object.fromEntries(variables) });
-      describe(context, record, grant, exportLines(variables));
+      describe(context, record, grant, exportLines(variables), folder);
     });
 }
 
+/** Null: no identity is asked for, or the caller reads it from the JSON. */
+function identityFolder(context: CliContext, options: RegisterOptions, json: boolean): string | null {
+  if (options.proof?.includes('mtls') !== true) return null;
+  if (options.identity !== undefined) return resolve(context.cwd, options.identity);
+  if (json) return null;
+  throw new CommandFailed(
+    exitCode.usage,
+    'the proof mtls comes with a key that is handed out once: say where to put it',
+    'Name a folder with --identity DIR, and give that folder to `sallyport shim --identity DIR`.',
+  );
+}
+
 function asRegistration(options: RegisterOptions): object {
+  const container = options.container ?? options.containerId;
   return {
     ...(options.id !== undefined && { id: options.id }),
     ...(options.ip !== undefined && { container_ip: options.ip }),
-    ...(options.containerId !== undefined && { container_id: options.containerId }),
+    ...(container !== undefined && { container_id: container }),
+    ...(options.network !== undefined && { network: options.network }),
     ...asRights(options),
     ...(options.proof !== undefined && { proof: options.proof }),
     ...(options.expires !== undefined && { expires_at: options.expires }),
   };
 }
 
-function describe(context: CliContext, record: PublicRecord, grant: Grant, exports: readonly string[]): void {
+function describe(
+  context: CliContext,
+  record: PublicRecord,
+  grant: Grant,
+  exports: readonly string[],
+  identity: string | null,
+): void {
   const { colors } = context;
   const lines = [
     `${colors.green('Registered')} ${colors.bold(printable(record.id))}`,
     `  proof        ${joined(record.proof)}`,
+    ...containerLines(record.container),
     `  address      ${joined(record.container_ip)}`,
     `  repositories ${joined(record.repos)}`,
     `  credentials  ${record.credentials === null ? 'every configured one' : joined(record.credentials)}`,
@@ -81,7 +115,17 @@ function describe(context: CliContext, record: PublicRecord, grant: Grant, expor
     '',
   ];
   if (grant.socket !== undefined) lines.push(`Its own socket: ${printable(grant.socket)}`, '');
+  if (identity !== null) lines.push(`Its identity, for sallyport shim: ${printable(identity)}`, '');
   lines.push(colors.dim('# In the sandbox (a secret in it is shown only now):'), ...exports, '');
   lines.push(colors.dim('# Then, for example:'), 'curl https://api.anthropic.com/v1/models');
   context.print(lines.join('\n'));
+}
+
+function containerLines(container: unknown): string[] {
+  if (typeof container !== 'object' || container === null) return [];
+  const { name, network } = container as Record<string, unknown>;
+  return [
+    `  container    ${joined(name)}`,
+    `  network      ${network === null ? 'none (its own door)' : joined(network)}`,
+  ];
 }

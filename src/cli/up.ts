@@ -1,11 +1,13 @@
 // `sallyport up`: the gateway in the foreground. Says what is live, then stays until a signal: SIGHUP reads the
 // configuration again, SIGTERM and SIGINT let open requests finish, a second one ends at once.
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
 import type { Gateway, StartSummary } from './gateway-port.ts';
 import { loadService } from './load-service.ts';
 import { printable } from './printable.ts';
 import { checkConfigIsTheUsers } from './trusted-config.ts';
+import { addUpOptions, listenOf, refuseCredentialVariables, type UpOptions } from './up-options.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
 /** The part of `process` that is needed, so that a test can send signals to the command alone. */
@@ -16,11 +18,15 @@ export interface Signals {
 }
 
 export function addUpCommand(program: Command, context: CliContext): void {
-  program
+  const up = program
     .command('up')
     .summary('start the gateway in the foreground')
     .description('Starts the gateway in the foreground and says what is live.')
-    .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
+    .option(
+      '--config <FILE>',
+      'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)',
+    );
+  addUpOptions(up)
     .addHelpText(
       'after',
       `
@@ -30,18 +36,32 @@ Signals:
 
 Examples:
   sallyport up
-  sallyport up --config ./sallyport.yaml`,
+  sallyport up --config ./sallyport.yaml
+  sallyport up --listen-proxy 172.30.0.0/24:8080 --publish /handover   in a container: the address it has in that subnet`,
     )
-    .action(async (options: { config?: string }, command: Command) => {
+    .action(async (options: UpOptions, command: Command) => {
       await checkConfigIsTheUsers(context, options.config);
+      if (options.refuseCredentialVariables) await refuseVariables(context, options.config);
+      const listen = await listenOf(options);
       const gateway = await (await loadService())({
         home: context.places.home,
         ...(options.config !== undefined && { config: options.config }),
+        ...(listen !== null && { listen }),
+        ...(options.publish !== undefined && { publish: resolve(context.cwd, options.publish) }),
       });
       if (wantsJson(command)) printJson(context, gateway.summary);
       else context.print(describeStart(context, gateway.summary));
       await serveUntilSignal(gateway, context, process as Signals);
     });
+}
+
+/** A file that does not compile is told by the start itself. */
+async function refuseVariables({ env, cwd }: CliContext, flag: string | undefined): Promise<void> {
+  const { findConfigFile, loadPolicy } = await import('../policy/load-policy.ts');
+  const { thisMachine } = await import('../policy/machine-files.ts');
+  const machine = thisMachine();
+  const loaded = await loadPolicy(findConfigFile({ flag, env, cwd, home: machine.home }), machine);
+  refuseCredentialVariables(env, loaded.ok ? loaded.policy.credentials : new Map());
 }
 
 export function describeStart(context: Pick<CliContext, 'colors'>, summary: StartSummary): string {

@@ -48,6 +48,11 @@ export interface RawRequest {
   readonly hiddenName: boolean;
   /** Where a transparent connection wanted to go, `address:port`; null on a door that is spoken to as a proxy. */
   readonly destination: string | null;
+  /**
+   * Set by a door that answers every name with its own address: the destination must be it. Absent: it must be the address
+   * that was computed for the name.
+   */
+  readonly doorAddress?: string;
   /** Why it could not be read at all; the accept stage refuses with it. */
   readonly fault: Refusal | null;
 }

@@ -19,6 +19,7 @@ export const refusalStatus = {
   'limit.connections': 429,
   'sandbox.unknown': 403,
   'sandbox.expired': 403,
+  'sandbox.unconfirmed': 403,
   'sandbox.proof-missing': 407,
   'sandbox.proof-wrong': 407,
   'target.literal-address': 403,

@@ -6,6 +6,7 @@ import { Refusal } from '../flow/refusal.ts';
 import type { ProofKind } from '../flow/sandbox.ts';
 import { callerAddress } from './canonical-address.ts';
 import { readProxyAuthorization, type ShownSecret } from './proxy-authorization.ts';
+import { refuseUnconfirmed } from './refuse-unconfirmed.ts';
 import type { SandboxRegistry } from './registry.ts';
 import { isFoundByName, type SandboxRecord } from './sandbox-record.ts';
 
@@ -19,6 +20,22 @@ interface Shown {
 
 /** Throws a Refusal unless every listed proof holds and the registration is alive. */
 export function identifyCaller(registry: SandboxRegistry, caller: Caller): SandboxRecord {
+  return identifyBy(registry, caller, (record) => record.proof);
+}
+
+/**
+ * The same for a sandbox that renews its certificate, where there is no place for a secret: a certificate alone is worth
+ * nothing to whoever has not the rest.
+ */
+export function identifyForRenewal(registry: SandboxRegistry, caller: Caller): SandboxRecord {
+  return identifyBy(registry, caller, (record) => ['mtls', ...record.proof.filter((kind) => kind !== 'secret')]);
+}
+
+function identifyBy(
+  registry: SandboxRegistry,
+  caller: Caller,
+  demanded: (record: SandboxRecord) => readonly ProofKind[],
+): SandboxRecord {
   const shown: Shown = {
     caller,
     address: caller.address === null ? null : callerAddress(caller.address),
@@ -26,8 +43,11 @@ export function identifyCaller(registry: SandboxRegistry, caller: Caller): Sandb
   };
   const record = findRecord(registry, shown);
   if (record === undefined) throw unknownCaller(registry, shown);
-  for (const kind of record.proof) demand(kind, record, shown);
+  // Who shows a certificate has said who it is: it must be right, also where it is not listed.
+  if (caller.certificate !== undefined) demandCertificate(record, caller);
+  for (const kind of demanded(record)) demand(kind, record, shown);
   refuseExpired(registry, record);
+  refuseUnconfirmed(record);
   return record;
 }
 
@@ -44,13 +64,20 @@ export function refuseExpired(registry: SandboxRegistry, record: SandboxRecord):
 function findRecord(registry: SandboxRegistry, { caller, address, secret }: Shown): SandboxRecord | undefined {
   // A private socket is the identity: it never serves another sandbox, whatever else the caller shows.
   if (caller.socketOf !== null) return registry.lookUpId(caller.socketOf);
+  // So is a certificate: its holder is that sandbox or none, whatever address it has and whatever secret it knows.
+  if (caller.certificate !== undefined) return registry.lookUpId(caller.certificate.sandboxId);
   const there = address === null ? undefined : registry.lookUpAddress(address);
   if (there?.proof.includes('ip')) return there;
   const claimed = secret?.claimedId ?? null;
   const named = claimed === null ? undefined : registry.lookUpId(claimed);
-  if (named !== undefined && isFoundByName(named)) return named;
-  // An address that is no proof may still say which secret to ask for, when the caller claims no other id.
-  return there !== undefined && isFoundByName(there) && claimed === null ? there : undefined;
+  if (named !== undefined && isAskedForMore(named)) return named;
+  // An address that is no proof may still say what to ask for, when the caller claims no other id.
+  return there !== undefined && isAskedForMore(there) && claimed === null ? there : undefined;
+}
+
+/** Told what is missing, in place of being unknown: there is a secret to send, or another door to use. */
+function isAskedForMore(record: SandboxRecord): boolean {
+  return isFoundByName(record) || (record.proof.includes('mtls') && !record.proof.includes('ip'));
 }
 
 function demand(kind: ProofKind, record: SandboxRecord, shown: Shown): void {
@@ -69,7 +96,15 @@ function demand(kind: ProofKind, record: SandboxRecord, shown: Shown): void {
       demandSecret(record, shown);
       return;
     case 'mtls':
-      throw missing('mtls', 'this sandbox must prove itself by certificate, which this version does not serve');
+      demandCertificate(record, shown.caller);
+  }
+}
+
+function demandCertificate(record: SandboxRecord, { certificate }: Caller): void {
+  if (certificate === undefined) throw missing('mtls', 'this sandbox must come through the mTLS door, by certificate');
+  // No comparison in constant time: nobody can try bindings, each would need a signature of the identity CA.
+  if (certificate.sandboxId !== record.id || certificate.binding !== record.certificateBinding) {
+    throw wrong('mtls', `this certificate was not made for the registration that ${record.id} has now`);
   }
 }
 
@@ -84,6 +119,12 @@ function demandSecret(record: SandboxRecord, { caller, secret }: Shown): void {
 }
 
 function unknownCaller(registry: SandboxRegistry, { caller, address }: Shown): Refusal {
+  if (caller.certificate !== undefined) {
+    return new Refusal('sandbox.unknown', `${caller.certificate.sandboxId} is not registered any more`, {
+      rule: 'built-in: only registered sandboxes',
+      hint: 'Its certificate ended with its registration. Register it again on the host of the gateway: sallyport register',
+    });
+  }
   // Many clients (git among them) send proxy credentials only after a 407: where a secret alone could tell who is
   // calling, one who has sent nothing is asked for it.
   if (caller.socketOf === null && caller.proxyAuthorization === null && registry.anyFoundByName) {
@@ -103,7 +144,7 @@ const hints: Record<ProofKind, string> = {
   ip: 'Call from the registered address, or register the sandbox again with the address it has now.',
   secret: howToSend,
   socket: 'Use the socket path that `sallyport register` printed.',
-  mtls: 'Register the sandbox again with proof ip, secret or socket.',
+  mtls: 'Connect through `sallyport shim` with the identity that came with the registration. If that is lost or of an earlier registration, register the sandbox again.',
 };
 
 function missing(kind: ProofKind, message: string): Refusal {

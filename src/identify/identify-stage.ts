@@ -4,6 +4,7 @@ import type { Accepted, Caller, Identified } from '../flow/flow.ts';
 import { learn } from '../flow/learn.ts';
 import type { Stage } from '../flow/stage.ts';
 import { identifyCaller, refuseExpired } from './identify-caller.ts';
+import { refuseUnconfirmed } from './refuse-unconfirmed.ts';
 import type { SandboxRegistry } from './registry.ts';
 import type { SandboxRecord } from './sandbox-record.ts';
 
@@ -15,6 +16,7 @@ export function createIdentifyStage(registry: SandboxRegistry): Stage<Accepted, 
     const known = verdicts.get(caller);
     if (known !== undefined && registry.holds(known)) {
       refuseExpired(registry, known);
+      refuseUnconfirmed(known);
       return known;
     }
     const record = identifyCaller(registry, caller);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ProofKind } from '../flow/sandbox.ts';
 import type { Registration } from './registration.ts';
 import { RegistrationError } from './registration-error.ts';
-import { hashSecret, SandboxRecord } from './sandbox-record.ts';
+import { hashSecret, SandboxRecord, written } from './sandbox-record.ts';
 
 export const lifetimeMs = 24 * 60 * 60 * 1000;
 // sun_path is 108 bytes with its terminating zero.
@@ -33,10 +33,15 @@ export function makeRecord(asked: Registration, socketDirectory: string, nowMs: 
     expires_at: new Date(asked.expiresAtMs ?? nowMs + lifetimeMs).toISOString(),
     expiry_is_final: asked.expiresAtMs !== null,
     secret_sha256: secret === null ? null : hashSecret(secret),
+    container: asked.container === null ? null : written(asked.container),
+    certificate_binding: asked.proof.includes('mtls') ? randomBytes(16).toString('hex') : null,
   };
   // A door in a namespace is the socket: there is no second one.
   const socketPath = asked.namespacePid === null ? socketPathOf(socketDirectory, stored) : null;
-  return { record: new SandboxRecord(stored, socketPath, asked.namespacePid), secret };
+  const record = new SandboxRecord(stored, socketPath, asked.namespacePid);
+  // Docker has just been asked.
+  if (asked.container !== null) record.confirmed = true;
+  return { record, secret };
 }
 
 /** Null without the proof `socket`. */

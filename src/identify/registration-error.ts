@@ -6,6 +6,8 @@ export type RegistrationErrorCode =
   | 'sandbox.conflict'
   | 'sandbox.not-found'
   | 'sandbox.expiry-is-final'
+  | 'container.refused'
+  | 'docker.unavailable'
   | 'registry.unreadable'
   | 'registry.unwritable';
 
@@ -14,6 +16,8 @@ const statusOf: Record<RegistrationErrorCode, number> = {
   'sandbox.conflict': 409,
   'sandbox.not-found': 404,
   'sandbox.expiry-is-final': 409,
+  'container.refused': 409,
+  'docker.unavailable': 503,
   'registry.unreadable': 500,
   'registry.unwritable': 500,
 };

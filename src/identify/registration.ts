@@ -5,17 +5,25 @@ import type { AuthMode, ProofKind } from '../flow/sandbox.ts';
 import { canonicalRepositoryPattern } from '../kit/repository-name.ts';
 import { canonicalAddress, isCallable } from './canonical-address.ts';
 import { RegistrationError } from './registration-error.ts';
+import type { WitnessedContainer } from './sandbox-record.ts';
 
 export interface Registration {
   /** Null: one is made up. */
   readonly id: string | null;
   readonly containerIp: string | null;
+  /** Id, beginning of an id or name, as it was given; the full id once Docker was asked. */
   readonly containerId: string | null;
+  /** The Docker network it calls from; null: not said. */
+  readonly network: string | null;
+  /** What Docker said of the container; null: there is none, or nobody has asked yet. */
+  readonly container: WitnessedContainer | null;
   readonly repos: readonly string[];
   readonly authMode: AuthMode;
   readonly allowedBranches: readonly string[];
   readonly credentials: readonly string[] | null;
   readonly proof: readonly ProofKind[];
+  /** No proof was listed: what the sandbox is decides. */
+  readonly proofIsDefault: boolean;
   /** Null: 24 hours, renewed by traffic. */
   readonly expiresAtMs: number | null;
   /** A process in the network namespace in which the door of this sandbox is to be opened; null: it has none. */
@@ -34,7 +42,8 @@ export interface RegistrationContext {
 }
 
 const idPattern = /^[a-z0-9][a-z0-9_.-]{0,62}$/;
-const containerIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+// Of containers and of networks, as Docker takes them.
+const dockerNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 // Characters git refuses in a branch name (git-check-ref-format), but for `*`, which is ours.
 const notInABranch = /[\s\p{Cc}~^:?[\\]|\.\.|@\{|\/\/|^[-/]|\/$|\.lock$/u;
 
@@ -81,17 +90,18 @@ const expiresAt = z.iso
   .datetime({ offset: true, error: 'must be a date and time with a zone, like 2027-01-15T00:00:00Z' })
   .transform((text) => Date.parse(text));
 
-const proofKind = z.enum(['ip', 'secret', 'mtls', 'socket'], { error: 'must be ip, secret or socket' });
+const proofKind = z.enum(['ip', 'secret', 'mtls', 'socket'], { error: 'must be ip, secret, mtls or socket' });
 
 const shape = z.strictObject({
   id: id.optional(),
   container_ip: containerIp.nullish(),
-  container_id: z.string().regex(containerIdPattern, 'must be the id or the name of a container').nullish(),
+  container_id: z.string().regex(dockerNamePattern, 'must be the id or the name of a container').nullish(),
+  network: z.string().regex(dockerNamePattern, 'must be the name of a Docker network').nullish(),
   repos: z.array(repo).max(1000).default([]),
   auth_mode: z.enum(['bot', 'user'], { error: 'must be bot or user' }).default('bot'),
   allowed_branches: z.array(branch).max(1000).default(['sandbox/*']),
   credentials: z.array(z.string()).max(1000).nullish(),
-  proof: z.array(proofKind).min(1, 'must list at least one of ip, secret and socket').optional(),
+  proof: z.array(proofKind).min(1, 'must list at least one of ip, secret, mtls and socket').optional(),
   expires_at: expiresAt.nullish(),
   namespace: z
     .strictObject({ pid: z.int('must be the number of a process').min(2, 'must be a process of the sandbox') })
@@ -107,15 +117,20 @@ export function readRegistration(input: unknown, context: RegistrationContext): 
 
   const given = parsed.data;
   const ip = given.container_ip ?? null;
+  // A container's address is Docker's to say.
+  const hasAddress = ip !== null || (given.container_id ?? null) !== null;
   return {
     id: given.id ?? null,
     containerIp: ip,
     containerId: given.container_id ?? null,
+    network: given.network ?? null,
+    container: null,
     repos: unique(given.repos),
     authMode: given.auth_mode,
     allowedBranches: unique(given.allowed_branches),
     credentials: given.credentials ? unique(given.credentials) : null,
-    proof: given.proof ? unique(given.proof) : [given.namespace ? 'socket' : ip === null ? 'secret' : 'ip'],
+    proof: given.proof ? unique(given.proof) : [given.namespace ? 'socket' : hasAddress ? 'ip' : 'secret'],
+    proofIsDefault: given.proof === undefined,
     expiresAtMs: given.expires_at ?? null,
     namespacePid: given.namespace?.pid ?? null,
   };
@@ -124,15 +139,16 @@ export function readRegistration(input: unknown, context: RegistrationContext): 
 /** What depends on more than one field or on the world; read from the input, so that it is told beside the rest. */
 function crossChecks(input: unknown, { knownCredentials, nowMs }: RegistrationContext): string[] {
   if (typeof input !== 'object' || input === null) return [];
-  const { container_ip: ip, proof, credentials, expires_at: expires, namespace } = input as Record<string, unknown>;
+  const { container_ip: ip, container_id: container, network, ...rest } = input as Record<string, unknown>;
+  const { proof, credentials, expires_at: expires, namespace } = rest;
   const problems: string[] = [];
+  if (network != null && container == null) problems.push('network: needs container_id, the container that is on it');
   if (Array.isArray(proof)) {
-    if (proof.includes('ip') && (ip === undefined || ip === null)) {
-      problems.push('proof: ip needs container_ip, the address the sandbox calls from');
+    if (proof.includes('ip') && ip == null && container == null) {
+      problems.push('proof: ip needs container_ip, the address the sandbox calls from, or container_id');
     }
     // Who is behind a namespace door is known by the door alone: an address or a secret could only contradict it.
     if (namespace != null && proof.join() !== 'socket') problems.push('proof: with a namespace it is ["socket"]');
-    if (proof.includes('mtls')) problems.push('proof: mtls is not served by this version; use ip, secret or socket');
   }
   if (Array.isArray(credentials)) {
     for (const name of credentials) {

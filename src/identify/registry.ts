@@ -17,6 +17,8 @@ export interface RegistryOptions {
   readonly knownCredentials: () => KnownNames;
   /** Where private sockets live; a directory that holds nothing else. */
   readonly socketDirectory: string;
+  /** Asks Docker about the container of a registration and fills in what it says. Absent: no container can be registered. */
+  readonly witness?: (asked: Registration) => Promise<Registration>;
   readonly now?: () => number;
   /** A backup that nobody waits for could not be written, or a listener threw. */
   readonly onFailure?: (error: unknown) => void;
@@ -29,6 +31,7 @@ export class SandboxRegistry {
   readonly #byId = new Map<string, SandboxRecord>();
   readonly #byAddress = new Map<string, SandboxRecord>();
   readonly #listeners = new Set<(id: string) => void>();
+  readonly #welcomers = new Set<(record: SandboxRecord) => void>();
   readonly #sweeper: NodeJS.Timeout;
   #foundByName = 0;
   #lazyWrite: NodeJS.Timeout | null = null;
@@ -63,15 +66,28 @@ export class SandboxRegistry {
 
   /** Validates, writes, then acknowledges. Throws RegistrationError (400) or ConflictError (409). */
   async register(input: unknown): Promise<Registered> {
-    const asked = readRegistration(input, { knownCredentials: this.#options.knownCredentials(), nowMs: this.now() });
+    const given = readRegistration(input, { knownCredentials: this.#options.knownCredentials(), nowMs: this.now() });
+    // Not in turn: a Docker that is slow must hold up nobody else.
+    const asked = given.containerId === null ? given : await this.#witnessed(given);
     return this.#inTurn(async () => {
       this.#refuseConflicts(asked);
       const made = makeRecord(asked, this.#options.socketDirectory, this.now());
       // What is not kept over a restart need not be written first.
       if (made.record.namespacePid === null) await this.#save(made.record);
       this.#insert(made.record);
+      this.#tell(this.#welcomers, made.record);
       return made;
     });
+  }
+
+  /** The name of a container that nobody has looked at would be believed by whoever reads it. */
+  async #witnessed(asked: Registration): Promise<Registration> {
+    if (this.#options.witness === undefined) {
+      throw new RegistrationError('docker.unavailable', 'this gateway does not ask Docker about containers', {
+        hint: 'Leave container_id out; an id of your own choice goes into id.',
+      });
+    }
+    return this.#options.witness(asked);
   }
 
   /** Another 24 hours from now. Throws when there is no such sandbox, or its `expires_at` was given. */
@@ -174,6 +190,12 @@ export class SandboxRegistry {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Called with every sandbox that is registered, but not with those of the backup. Returns how to stop listening. */
+  onRegistered(listener: (record: SandboxRecord) => void): () => void {
+    this.#welcomers.add(listener);
+    return () => this.#welcomers.delete(listener);
+  }
+
   /** Stops the timers and writes what traffic has renewed. */
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
@@ -188,6 +210,8 @@ export class SandboxRegistry {
   #refuseConflicts(asked: Registration): void {
     const sameId = asked.id === null ? undefined : this.#byId.get(asked.id);
     const sameAddress = asked.containerIp === null ? undefined : this.#byAddress.get(asked.containerIp);
+    const sameContainer =
+      asked.containerId === null ? undefined : this.list().find((held) => held.containerId === asked.containerId);
     for (const held of [sameId, sameAddress]) if (held !== undefined && this.hasExpired(held)) this.expire(held);
     if (sameId !== undefined && this.holds(sameId)) {
       throw new ConflictError(
@@ -199,6 +223,12 @@ export class SandboxRegistry {
       throw new ConflictError(
         `the address ${sameAddress.containerIp} is in use by ${sameAddress.id}`,
         `A live registration is never taken over. If that sandbox is gone, first run: sallyport unregister ${sameAddress.id}`,
+      );
+    }
+    if (sameContainer !== undefined) {
+      throw new ConflictError(
+        `the container ${asked.container?.name ?? asked.containerId} is registered as ${sameContainer.id}`,
+        `To register it anew, first run: sallyport unregister ${sameContainer.id}`,
       );
     }
   }
@@ -213,9 +243,13 @@ export class SandboxRegistry {
     this.#byId.delete(record.id);
     if (record.containerIp !== null) this.#byAddress.delete(record.containerIp);
     if (isFoundByName(record)) this.#foundByName--;
-    for (const listener of this.#listeners) {
+    this.#tell(this.#listeners, record.id);
+  }
+
+  #tell<T>(listeners: ReadonlySet<(what: T) => void>, what: T): void {
+    for (const listener of listeners) {
       try {
-        listener(record.id);
+        listener(what);
       } catch (error) {
         this.#options.onFailure?.(error);
       }

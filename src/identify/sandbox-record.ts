@@ -23,12 +23,29 @@ export const storedSandbox = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .nullable(),
+  // Later than the rest: a backup of an earlier version has none.
+  certificate_binding: text.nullable().default(null),
+  container: z
+    .strictObject({ name: text, network: text.nullable(), mac: text.nullable(), pid: z.int(), started_at: text })
+    .nullable()
+    .default(null),
 });
 
 export type StoredSandbox = z.infer<typeof storedSandbox>;
 
+/** What Docker said of a container: one life of it, on one network. */
+export interface WitnessedContainer {
+  readonly name: string;
+  /** Null: it has none, and its door is in its own namespace. */
+  readonly network: string | null;
+  readonly mac: string | null;
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
 /** A record as the admin API shows it. */
-export type PublicSandbox = Omit<StoredSandbox, 'secret_sha256'> & {
+export type PublicSandbox = Omit<StoredSandbox, 'secret_sha256' | 'certificate_binding' | 'container'> & {
+  readonly container: Pick<WitnessedContainer, 'name' | 'network' | 'mac'> | null;
   readonly socket: string | null;
   readonly namespace: { readonly pid: number } | null;
 };
@@ -51,6 +68,12 @@ export class SandboxRecord implements Sandbox {
   readonly expiryIsFinal: boolean;
   /** Moved by the registry only. */
   expiresAtMs: number;
+  /** Random, one for each registration with the proof `mtls`: an earlier certificate of the same id is not good for it. */
+  readonly certificateBinding: string | null;
+  /** Null without a container. Moved by the Docker witness only, when its container gets another name. */
+  container: WitnessedContainer | null;
+  /** False: Docker has yet to say that its container is still the one it was, and nothing is served. Moved by the witness only. */
+  confirmed: boolean;
   readonly #secretHash: Buffer | null;
 
   constructor(stored: StoredSandbox, socketPath: string | null, namespacePid: number | null = null) {
@@ -67,6 +90,9 @@ export class SandboxRecord implements Sandbox {
     this.namespacePid = namespacePid;
     this.expiryIsFinal = stored.expiry_is_final;
     this.expiresAtMs = Date.parse(stored.expires_at);
+    this.certificateBinding = stored.certificate_binding;
+    this.container = stored.container === null ? null : read(stored.container);
+    this.confirmed = stored.container_id === null;
     this.#secretHash = stored.secret_sha256 === null ? null : Buffer.from(stored.secret_sha256, 'hex');
   }
 
@@ -77,14 +103,29 @@ export class SandboxRecord implements Sandbox {
   }
 
   toStored(): StoredSandbox {
-    return { ...described(this), secret_sha256: this.#secretHash?.toString('hex') ?? null };
+    return {
+      ...described(this),
+      secret_sha256: this.#secretHash?.toString('hex') ?? null,
+      certificate_binding: this.certificateBinding,
+      container: this.container === null ? null : written(this.container),
+    };
   }
 }
 
 /** JSON for the admin API: the contract's spelling, no hash. */
 export function toPublic(record: SandboxRecord): PublicSandbox {
   const namespace = record.namespacePid === null ? null : { pid: record.namespacePid };
-  return { ...described(record), socket: record.socketPath, namespace };
+  const { name, network, mac } = record.container ?? {};
+  const container = name === undefined ? null : { name, network: network ?? null, mac: mac ?? null };
+  return { ...described(record), container, socket: record.socketPath, namespace };
+}
+
+function read({ started_at, ...rest }: NonNullable<StoredSandbox['container']>): WitnessedContainer {
+  return { ...rest, startedAt: started_at };
+}
+
+export function written({ startedAt, ...rest }: WitnessedContainer): NonNullable<StoredSandbox['container']> {
+  return { ...rest, started_at: startedAt };
 }
 
 /** Whether it can be told apart by what it sends alone: by a secret, and without an address that must agree. */
@@ -96,7 +137,7 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-function described(record: SandboxRecord): Omit<StoredSandbox, 'secret_sha256'> {
+function described(record: SandboxRecord): Omit<StoredSandbox, 'secret_sha256' | 'certificate_binding' | 'container'> {
   return {
     id: record.id,
     container_ip: record.containerIp,

@@ -12,6 +12,8 @@ export interface Places {
   readonly sandboxSockets: string;
   readonly caDirectory: string;
   readonly caCertificate: string;
+  /** The CA that sandboxes prove themselves with; nothing trusts it for a host. */
+  readonly identityCaDirectory: string;
   readonly journalDirectory: string;
   /** Pushes that wait to be judged. */
   readonly spoolDirectory: string;
@@ -41,6 +43,7 @@ export function placesIn(home: string): Places {
     sandboxSockets: join(runDirectory, 'sandboxes'),
     caDirectory,
     caCertificate: join(caDirectory, 'ca.pem'),
+    identityCaDirectory: join(home, 'identity-ca'),
     journalDirectory: join(home, 'journal'),
     spoolDirectory: join(home, 'spool'),
     registryFile: join(home, 'registry.json'),

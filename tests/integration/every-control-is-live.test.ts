@@ -25,6 +25,7 @@ describe('the running process says which controls are live', () => {
       'path',
       'doors',
       'identity',
+      'docker',
       'allowlist',
       'api-block',
       'pushes',

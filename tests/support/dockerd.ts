@@ -79,6 +79,22 @@ export async function startDockerd({ rootless }: { rootless?: number } = {}): Pr
   return {
     folder,
     environment,
+    ...dockerCommands(folder, docker),
+    async stop() {
+      await endDaemon(daemon);
+      rmSync(folder, { recursive: true, force: true });
+      const after = hostNetwork();
+      if (after !== before) throw new Error(`dockerd changed the host's network from ${before} to ${after}`);
+    },
+  };
+}
+
+/** What is said to any daemon with the docker command line; `folder` is its own. */
+export function dockerCommands(
+  folder: string,
+  docker: TestDockerd['docker'],
+): Pick<TestDockerd, 'docker' | 'containers' | 'importImage'> {
+  return {
     docker,
     async containers() {
       const { stdout } = await docker('ps', '--all', '--format', '{{.Names}} {{.State}}');
@@ -93,12 +109,6 @@ export async function startDockerd({ rootless }: { rootless?: number } = {}): Pr
       if (run.code !== 0) throw new Error(run.stderr);
       rmSync(root, { recursive: true });
       rmSync(tar);
-    },
-    async stop() {
-      await endDaemon(daemon);
-      rmSync(folder, { recursive: true, force: true });
-      const after = hostNetwork();
-      if (after !== before) throw new Error(`dockerd changed the host's network from ${before} to ${after}`);
     },
   };
 }
@@ -148,7 +158,7 @@ function layOut(root: string, files: ImageFiles): void {
 }
 
 /** What a daemon with its usual options leaves behind. */
-function hostNetwork(): string {
+export function hostNetwork(): string {
   const forwarding = ['ipv4/ip_forward', 'ipv6/conf/all/forwarding'].map((name) => {
     const path = `/proc/sys/net/${name}`;
     return existsSync(path) ? readFileSync(path, 'utf8').trim() : 'none';
@@ -159,7 +169,7 @@ function hostNetwork(): string {
   return JSON.stringify([...forwarding, ...tables, existsSync('/sys/class/net/docker0')]);
 }
 
-async function endDaemon(daemon: ChildProcess): Promise<void> {
+export async function endDaemon(daemon: ChildProcess): Promise<void> {
   if (daemon.exitCode !== null) return;
   const ended = new Promise((resolve) => daemon.on('close', resolve));
   daemon.kill('SIGTERM');

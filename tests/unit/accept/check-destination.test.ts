@@ -94,6 +94,44 @@ describe('a tunnel is held to the same', () => {
   });
 });
 
+describe('at a door that gives every name its own address', () => {
+  const doorAddress = '172.30.0.2';
+  const there = (over: Asked = {}): Asked => ({ doorAddress, destination: `${doorAddress}:443`, ...over });
+
+  test('that address is right for every name, its port being that of the connection', () => {
+    expect(read(there())).toMatchObject({ host, port: 443 });
+    expect(read(there({ host: 'other.example.com', sni: 'other.example.com' })).host).toBe('other.example.com');
+    expect(read({ doorAddress: '2001:db8::2', destination: '[2001:db8::2]:8443' })).toMatchObject({ host, port: 8443 });
+    const plain = there({ scheme: 'http', sni: null, destination: `${doorAddress}:80` });
+    expect(read(plain)).toMatchObject({ scheme: 'http', port: 80 });
+  });
+
+  test.each([
+    ['an address of the world that a rule led there', { destination: '203.0.113.5:443' }],
+    ['the address that the name has elsewhere', { destination: `${v4}:443` }],
+    ['the same over IPv6', { destination: `[${v6}]:443` }],
+    ['the address of another door', { destination: '172.30.0.3:443' }],
+    ['a handshake without a name', { sni: null }],
+    ['the address of the door as Host', { host: doorAddress, sni: null, scheme: 'http' }],
+    ['the address of the door as Host and in the handshake', { host: doorAddress, sni: doorAddress }],
+  ] satisfies [string, Asked][])('%s is an address', (_name, over) => {
+    expect(refused(there(over))).toBe('target.literal-address');
+  });
+
+  test.each([
+    ['another name in the handshake', { sni: 'other.example.com' }],
+    ['another port in Host', { host: `${host}:444` }],
+    ['another name in the request line', { target: 'https://other.example.com/v1' }],
+    ['a CONNECT', { method: 'CONNECT', target: `${host}:443` }],
+  ] satisfies [string, Asked][])('%s is refused', (_name, over) => {
+    expect(refused(there(over))).toMatch(/^(mismatch\.authority|malformed\.syntax)$/);
+  });
+
+  test('nothing of it holds at the door of a namespace', () => {
+    expect(refused({ destination: `${doorAddress}:443` })).toBe('target.literal-address');
+  });
+});
+
 describe('a destination', () => {
   test('is read back as our doors write it, and anything else is a fault of ours', () => {
     expect(parseDestination(`[${v6}]:443`)).toEqual({ address: v6, port: 443, isSynthetic: true });

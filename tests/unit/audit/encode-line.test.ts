@@ -10,6 +10,7 @@ const record: fc.Arbitrary<RecordBody> = fc.record({
   id: fc.constant('a-1'),
   sandbox: orNull,
   door: anyText,
+  from: fc.option(anyText),
   proof: fc.array(fc.constantFrom('ip', 'secret')),
   method: anyText,
   scheme: fc.constantFrom('https', 'http'),

@@ -36,6 +36,7 @@ export function sampleRecord(n: number): RecordBody {
     id: `req-${n}`,
     sandbox: n % 2 === 0 ? 'sbx-even' : 'sbx-odd',
     door: 'proxy 127.0.0.1:8080',
+    from: '127.0.0.1',
     proof: ['ip'],
     method: 'GET',
     scheme: 'https',

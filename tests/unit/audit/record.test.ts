@@ -19,6 +19,7 @@ describe('a record says what happened', () => {
       id: 'req-1',
       sandbox: 'sbx-1',
       door: 'proxy 127.0.0.1:8080',
+      from: '172.18.0.5',
       proof: ['ip', 'secret'],
       method: 'POST',
       scheme: 'https',

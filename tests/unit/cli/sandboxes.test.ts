@@ -92,6 +92,19 @@ describe('sallyport register', () => {
     });
   });
 
+  test('a container by its name is enough, and one name for it is', async () => {
+    await run('register', '--container', 'agent-1', '--network', 'sandboxes');
+    expect(gateway.ports.records.get('sbx_1')).toMatchObject({ container_id: 'agent-1', network: 'sandboxes' });
+    expect((await run('register', '--container', 'a', '--container-id', 'b')).code).toBe(2);
+  });
+
+  test('a key that is handed out once needs a place to go', async () => {
+    const { code, err } = await run('register', '--proof', 'mtls');
+    expect(code).toBe(2);
+    expect(err).toContain('--identity DIR');
+    expect(gateway.ports.records.size).toBe(0);
+  });
+
   test('an address in use is a failure (1), a wrong choice is wrong usage (2)', async () => {
     await run('register', '--ip', '172.18.0.5');
     const taken = await run('register', '--ip', '172.18.0.5', '--id', 'second');
@@ -104,14 +117,15 @@ describe('sallyport list, renew and unregister', () => {
   test('list shows columns, or JSON', async () => {
     gateway.ports.records.set('a', {
       id: 'a',
+      container: { name: 'agent-1', network: 'sandboxes', mac: null },
       container_ip: '172.18.0.5',
       proof: ['ip'],
       repos: ['o/r'],
       credentials: null,
     });
     const { out } = await run('list');
-    expect(out).toMatch(/^ID +ADDRESS +PROOF/);
-    expect(out).toMatch(/^a +172\.18\.0\.5 +ip +- +- +all +o\/r$/m);
+    expect(out).toMatch(/^ID +CONTAINER +ADDRESS +PROOF/);
+    expect(out).toMatch(/^a +agent-1 +172\.18\.0\.5 +ip +- +- +all +o\/r$/m);
     expect(JSON.parse((await run('list', '--json')).out)).toMatchObject([{ id: 'a' }]);
     expect(JSON.parse((await run('--json', 'list')).out)).toMatchObject([{ id: 'a' }]);
   });

@@ -36,11 +36,14 @@ describe('a registration is read as the contract writes it', () => {
       id: null,
       containerIp: '172.18.0.5',
       containerId: 'abc123def456',
+      network: null,
+      container: null,
       repos: ['owner/repo1', 'org/*'],
       authMode: 'user',
       allowedBranches: ['sandbox/*', 'bot/*'],
       credentials: ['github', 'anthropic'],
       proof: ['ip', 'secret'],
+      proofIsDefault: false,
       expiresAtMs: Date.parse('2027-01-15T00:00:00Z'),
       namespacePid: null,
     });
@@ -51,11 +54,14 @@ describe('a registration is read as the contract writes it', () => {
       id: null,
       containerIp: '172.18.0.5',
       containerId: null,
+      network: null,
+      container: null,
       repos: [],
       authMode: 'bot',
       allowedBranches: ['sandbox/*'],
       credentials: null,
       proof: ['ip'],
+      proofIsDefault: true,
       expiresAtMs: null,
       namespacePid: null,
     });
@@ -63,6 +69,12 @@ describe('a registration is read as the contract writes it', () => {
 
   test('without an address the proof is a secret', () => {
     expect(read({}).proof).toEqual(['secret']);
+  });
+
+  test('a container needs no address: Docker knows it', () => {
+    const asked = read({ container_id: 'agent', network: 'sandboxes' });
+    expect(asked).toMatchObject({ containerId: 'agent', network: 'sandboxes', containerIp: null, proof: ['ip'] });
+    expect(read({ container_id: 'agent', proof: ['ip', 'secret'] }).proof).toEqual(['ip', 'secret']);
   });
 
   test('an empty list of credentials means none, not all', () => {
@@ -91,18 +103,18 @@ describe('a registration that is wrong says everything that is wrong', () => {
     expect(text).toContain('repos[2]: "../etc" is not a repository');
     expect(text).toContain('auth_mode: must be bot or user');
     expect(text).toContain('credentials: "stripe" is not configured (configured: github, anthropic)');
-    expect(text).toContain('mtls is not served by this version');
-    expect(text).toContain('proof[1]: must be ip, secret or socket');
+    expect(text).toContain('proof[1]: must be ip, secret, mtls or socket');
     expect(text).toContain('expires_at: 2020-01-01T00:00:00Z is in the past');
     expect(text).toContain('"colour" is not a key of a registration');
-    expect(problems).toHaveLength(9);
+    expect(problems).toHaveLength(8);
   });
 
   test.each([
     [{ proof: ['ip'] }, 'ip needs container_ip'],
     [{ proof: ['ip'], container_ip: null }, 'ip needs container_ip'],
     [{ proof: [] }, 'proof: must list at least one'],
-    [{ proof: ['mtls'] }, 'mtls is not served by this version'],
+    [{ network: 'sandboxes' }, 'network: needs container_id'],
+    [{ network: '../x', container_id: 'abc' }, 'network: must be the name of a Docker network'],
     [{ container_ip: '0.0.0.0' }, 'no sandbox can call from'],
     [{ container_ip: '010.0.0.1' }, 'is not an IPv4'],
     [{ expires_at: '2027-01-15T00:00:00' }, 'with a zone'],

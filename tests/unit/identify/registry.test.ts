@@ -62,6 +62,7 @@ describe('the registry knows who is registered', () => {
       id: 'one',
       container_ip: '172.18.0.5',
       container_id: null,
+      container: null,
       repos: ['a/b'],
       auth_mode: 'bot',
       allowed_branches: ['sandbox/*'],
@@ -73,6 +74,11 @@ describe('the registry knows who is registered', () => {
       socket: '/run/sallyport/sandboxes/one.sock',
       namespace: null,
     });
+  });
+
+  test('a container that nobody can ask Docker about is not registered', async () => {
+    expect(await codeOf(t.registry.register({ id: 'one', container_id: 'agent' }))).toBe('503 docker.unavailable');
+    expect(t.registry.size).toBe(0);
   });
 
   test('a socket path that no socket can have is refused at registration', async () => {

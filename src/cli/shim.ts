@@ -1,0 +1,84 @@
+// `sallyport shim`: the sidecar of a sandbox on another host or network. Starts it, says when it is ready, and stays until a
+// signal. What it does is in src/shim/, loaded only when it is asked for.
+import type { Command } from 'commander';
+import type { RunningShim } from '../shim/start-shim.ts';
+import type { CliContext } from './cli-context.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
+import { printable } from './printable.ts';
+import { gather } from './rights-options.ts';
+import { printJson, wantsJson } from './wants-json.ts';
+
+interface ShimCommandOptions {
+  readonly gateway: string;
+  readonly identity: string;
+  readonly listen: string;
+  readonly forUid: string[];
+}
+
+export function addShimCommand(program: Command, context: CliContext): void {
+  program
+    .command('shim')
+    .summary('hold the key of a sandbox as another uid, and lead it to the mTLS door')
+    .description(
+      'Runs beside a sandbox as a uid that the agent does not have: holds the key of the sandbox, serves the uids it is told to, and leads their connections to the mTLS door of the gateway. Renews the certificate by itself.',
+    )
+    .requiredOption('--gateway <HOST:PORT>', 'the mTLS door of the gateway (listen.mtls)')
+    .requiredOption(
+      '--identity <DIR>',
+      'folder with certificate.pem, key.pem and ca.pem, as `register --proof mtls` gave them',
+    )
+    .requiredOption('--for-uid <UID>', 'a uid that is served; may be repeated', gather)
+    .option('--listen <PLACE>', 'a loopback address, or unix:/path', '127.0.0.1:3128')
+    .addHelpText(
+      'after',
+      `
+Signals:
+  SIGTERM, SIGINT   takes no new connections, gives open ones 10 seconds; a second one ends at once
+
+Examples:
+  setpriv --reuid=10001 --regid=10001 --clear-groups \\
+    sallyport shim --gateway gateway.example:8443 --identity /run/identity --for-uid 1000
+  sallyport shim --gateway 192.0.2.7:8443 --identity /run/identity --for-uid 1000 --listen unix:/run/sallyport/shim.sock
+
+In the sandbox:
+  export HTTPS_PROXY=http://127.0.0.1:3128 HTTP_PROXY=http://127.0.0.1:3128`,
+    )
+    .action(async (options: ShimCommandOptions, command: Command) => {
+      const shim = await start(options);
+      if (wantsJson(command)) {
+        const { sandbox, listen, gateway, expiresAt } = shim;
+        printJson(context, { sandbox, listen, gateway, expires_at: expiresAt });
+      } else context.print(describeShim(shim));
+      await serveUntilSignal(shim, context);
+    });
+}
+
+export function describeShim({ sandbox, listen, gateway, expiresAt }: Omit<RunningShim, 'stop'>): string {
+  return printable(`shim for sandbox ${sandbox}: ${listen} -> ${gateway}, certificate until ${expiresAt}`);
+}
+
+async function start(options: ShimCommandOptions): Promise<RunningShim> {
+  const [{ startShim }, { createLog }] = await Promise.all([import('../shim/start-shim.ts'), import('../kit/log.ts')]);
+  try {
+    return await startShim({ ...options, log: createLog() });
+  } catch (error) {
+    // By its name, as importing the class would load what is loaded late.
+    if (!(error instanceof Error) || error.name !== 'ShimRefused') throw error;
+    const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : '';
+    throw new CommandFailed(exitCode.usage, error.message, hint);
+  }
+}
+
+function serveUntilSignal(shim: Pick<RunningShim, 'stop'>, context: Pick<CliContext, 'say'>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let stopping = false;
+    const stop = (): void => {
+      if (stopping) process.exit(130);
+      stopping = true;
+      context.say('Letting open connections finish … (once more ends at once)');
+      shim.stop().then(resolve, reject);
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+  });
+}

@@ -1,0 +1,113 @@
+// Containers that ask for their registration by labels, where the policy has opted in: registered when they start, again
+// after a restart, and for those that run already when Docker is first heard. Their end is the witness's business.
+import type { DockerApi } from '../kit/docker-api.ts';
+import { DockerError } from '../kit/docker-error.ts';
+import type { DockerContainer } from '../kit/docker-shapes.ts';
+import type { Log } from '../kit/log.ts';
+import { nameOf } from './container-facts.ts';
+import { registrationFromLabels } from './container-labels.ts';
+import type { SandboxRegistry } from './registry.ts';
+import type { SandboxRecord } from './sandbox-record.ts';
+
+export interface LabelParts {
+  readonly api: () => DockerApi;
+  readonly registry: SandboxRegistry;
+  /** As the admin API does it, doors and all. */
+  readonly register: (input: unknown) => Promise<{ readonly record: { readonly id: string } }>;
+  /** Whether the policy wants labels to register. */
+  readonly isOn: () => boolean;
+  readonly hasEnded: (record: SandboxRecord) => boolean;
+  readonly log: Log;
+}
+
+export class LabelledContainers {
+  readonly #parts: LabelParts;
+  /** By id of the sandbox. */
+  readonly #made = new Map<string, SandboxRecord>();
+  /** One life of a container that somebody unregistered: what a person has ended is not begun again by itself. */
+  readonly #dismissed = new Set<string>();
+  /** What was said of a life of a container is not said again. */
+  readonly #complaints = new Map<string, string>();
+  /** By container: one question after another. */
+  readonly #turns = new Map<string, Promise<void>>();
+
+  constructor(parts: LabelParts) {
+    this.#parts = parts;
+  }
+
+  /** Every container that runs now. Never rejects. */
+  async considerAll(): Promise<void> {
+    const { api, isOn, log } = this.#parts;
+    if (!isOn()) return;
+    try {
+      const labelled = (await api().listContainers()).filter(({ Labels }) => Object.keys(Labels).length > 0);
+      await Promise.all(labelled.map(({ Id }) => this.consider(Id)));
+    } catch (error) {
+      log.warn('the containers that run could not be listed', { error });
+    }
+  }
+
+  /** Something may have happened to this container. Never rejects. */
+  consider(containerId: string): Promise<void> {
+    if (!this.#parts.isOn()) return Promise.resolve();
+    const turn = (this.#turns.get(containerId) ?? Promise.resolve())
+      .then(() => this.#look(containerId))
+      .finally(() => {
+        if (this.#turns.get(containerId) === turn) this.#turns.delete(containerId);
+      });
+    this.#turns.set(containerId, turn);
+    return turn;
+  }
+
+  /** A sandbox is not registered any more. */
+  removed(sandboxId: string): void {
+    const record = this.#made.get(sandboxId);
+    if (record === undefined) return;
+    this.#made.delete(sandboxId);
+    const { registry, hasEnded } = this.#parts;
+    if (hasEnded(record)) return;
+    // It runs, and was quiet for a day.
+    if (registry.hasExpired(record)) void this.consider(record.containerId!);
+    else this.#dismissed.add(lifeOf(record.containerId!, record.container!.startedAt));
+  }
+
+  async #look(containerId: string): Promise<void> {
+    const { api, registry, register, log } = this.#parts;
+    let container: DockerContainer;
+    try {
+      container = await api().inspectContainer(containerId);
+    } catch (error) {
+      // Gone, or Docker is: then all are looked at when it is heard again.
+      if (!(error instanceof DockerError && error.fault === 'unknown')) {
+        log.debug('a container could not be looked at', { container: containerId, error });
+      }
+      return;
+    }
+    const { Running: running, Paused: paused, Restarting: restarting, StartedAt: startedAt } = container.State;
+    const labels = container.Config.Labels;
+    if (!running || paused || restarting || Object.keys(labels).length === 0) return;
+    const life = lifeOf(container.Id, startedAt);
+    if (this.#dismissed.has(life) || registry.list().some((record) => record.containerId === container.Id)) return;
+    const name = nameOf(container);
+    try {
+      const { record } = await register(registrationFromLabels({ id: container.Id, name, labels }));
+      const made = registry.lookUpId(record.id);
+      if (made !== undefined) this.#made.set(record.id, made);
+      log.info('a container is registered by its labels', { container: name, id: record.id });
+    } catch (error) {
+      this.#complain(name, life, error);
+    }
+  }
+
+  #complain(container: string, life: string, error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    if (this.#complaints.get(container) === life + why) return;
+    this.#complaints.set(container, life + why);
+    const hint = error instanceof Error && 'hint' in error ? error.hint : '';
+    this.#parts.log.warn('a container is not registered by its labels', { container, why, ...(hint ? { hint } : {}) });
+  }
+}
+
+function lifeOf(containerId: string, startedAt: string): string {
+  return `${containerId} ${startedAt}`;
+}

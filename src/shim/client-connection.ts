@@ -1,0 +1,103 @@
+// One connection to the shim, from its first moment: who is at the other end, may it be served, and then its bytes to the
+// gateway and back. Nothing of it is read before the kernel has said whose it is.
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { DoorProtocol } from './dial-gateway.ts';
+import { hasEnded, type Identity, registerAgain } from './identity.ts';
+import { refuseClient, type ShimAnswer } from './refuse-client.ts';
+import { relay } from './relay.ts';
+import type { SparedLog } from './spared-log.ts';
+
+export interface ConnectionPorts {
+  readonly served: ReadonlySet<number>;
+  /** null: it cannot be proven. */
+  peerUid(client: Socket): Promise<number | null>;
+  /** False: too many are being served. It is given back when the connection is closed. */
+  takePlace(client: Socket): boolean;
+  identity(): Identity;
+  dial(identity: Identity, protocol: DoorProtocol): Promise<TLSSocket>;
+  readonly log: Pick<SparedLog, 'warn'>;
+}
+
+/** Never rejects: whatever goes wrong is answered and logged. */
+export async function serveClient(client: Socket, ports: ConnectionPorts): Promise<void> {
+  const early = (): void => {};
+  // An unheard error event would end the shim.
+  client.on('error', early);
+  const requestId = randomUUID();
+  const refuse = (answer: ShimAnswer, detail: Readonly<Record<string, unknown>>): void => {
+    ports.log.warn(answer.error, { code: answer.code, request_id: requestId, ...detail });
+    if (!client.destroyed) refuseClient(client, answer, requestId);
+  };
+
+  const uid = await ports.peerUid(client).catch(() => null);
+  if (uid === null) return refuse(notProven, {});
+  if (!ports.served.has(uid)) return refuse(notServed(uid, ports.served), { uid });
+  if (!ports.takePlace(client)) return refuse(tooMany, { uid });
+
+  const identity = ports.identity();
+  if (hasEnded(identity, Date.now())) return refuse(ended, { until: new Date(identity.validUntilMs).toISOString() });
+  let gateway: TLSSocket;
+  try {
+    gateway = await ports.dial(identity, 'http/1.1');
+  } catch (error) {
+    return refuse(unreached, { error });
+  }
+  if (client.destroyed) {
+    gateway.destroy();
+    return;
+  }
+  relay(client, gateway, (error) => refuse(broken, error === null ? {} : { error }));
+  client.off('error', early);
+}
+
+function notServed(uid: number, served: ReadonlySet<number>): ShimAnswer {
+  return {
+    status: 403,
+    code: 'shim.uid',
+    error: `this shim does not serve uid ${uid}`,
+    rule: '--for-uid',
+    hint: `It serves ${[...served].map((one) => `uid ${one}`).join(', ')}. The operator names others with --for-uid.`,
+  };
+}
+
+const notProven: ShimAnswer = {
+  status: 403,
+  code: 'shim.uid',
+  error: 'the shim could not prove whose connection this is',
+  rule: '--for-uid',
+  hint: 'Keep the connection open until it is answered, and call from the network namespace of the shim.',
+};
+
+const tooMany: ShimAnswer = {
+  status: 503,
+  code: 'shim.connections',
+  error: 'the shim serves as many connections as it can',
+  rule: 'at most 512 connections at once',
+  hint: 'Close connections that are no longer used, and try again.',
+};
+
+const ended: ShimAnswer = {
+  status: 502,
+  code: 'shim.identity',
+  error: 'the certificate of this sandbox has ended',
+  rule: 'certificates live one hour and are renewed while the gateway can be reached',
+  hint: `For the operator: ${registerAgain}`,
+};
+
+const unreached: ShimAnswer = {
+  status: 502,
+  code: 'shim.gateway',
+  error: 'the shim cannot reach the gateway',
+  rule: '--gateway',
+  hint: 'Try again later. The operator finds the cause in the log of the shim by the request_id.',
+};
+
+const broken: ShimAnswer = {
+  status: 502,
+  code: 'shim.gateway',
+  error: 'the gateway closed the connection without an answer',
+  rule: '--gateway',
+  hint: 'The operator finds the cause in the log of the shim by the request_id: is the sandbox still registered, is its certificate in force?',
+};

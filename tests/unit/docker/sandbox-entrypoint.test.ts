@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { root } from '../../support/compose-images.ts';
+import { type ClientRun, runClient } from '../../support/run-client.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sallyport-entrypoint-'));
+const certificate = join(folder, 'ca.pem');
+/** What the door answers, one after another; the last one stays. */
+let answers: string[] = [];
+let asked: string[] = [];
+let door: Server;
+let proxy: string;
+
+beforeAll(async () => {
+  writeFileSync(certificate, 'a certificate\n');
+  door = createServer((request, response) => {
+    asked.push(request.url!);
+    response.statusCode = 403;
+    response.end(JSON.stringify({ error: 'no', code: answers.length > 1 ? answers.shift() : answers[0] }));
+  });
+  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
+  proxy = `http://127.0.0.1:${(door.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  door.close();
+  rmSync(folder, { recursive: true });
+});
+
+function begin(command: readonly string[], env: Record<string, string> = {}): Promise<ClientRun> {
+  asked = [];
+  return runClient(join(root, 'docker', 'sandbox-entrypoint'), command, {
+    env: { SALLYPORT_WAIT_SECONDS: '1', SALLYPORT_CA: certificate, HTTPS_PROXY: proxy, HOME: folder, ...env },
+  });
+}
+
+describe('the entrypoint of a sandbox', () => {
+  test('becomes the command once the door knows the container', async () => {
+    answers = ['sandbox.unknown', 'domain.not-allowed'];
+    const run = await begin(['sh', '-c', 'echo "$1" $$; exit 7', 'sh', 'two words']);
+    expect(run).toMatchObject({ code: 7, stderr: '' });
+    expect(run.stdout).toMatch(/^two words \d+\n$/);
+    expect(asked).toEqual(['http://sallyport-wait.invalid/', 'http://sallyport-wait.invalid/']);
+  });
+
+  test('says after its limit that there is no CA, and whom to ask', async () => {
+    const run = await begin(['echo', 'started'], { SALLYPORT_CA: join(folder, 'none.pem') });
+    expect(run).toMatchObject({ code: 69, stdout: '' });
+    expect(run.stderr).toContain('waited 1 seconds (SALLYPORT_WAIT_SECONDS): the gateway has put no CA certificate at');
+    expect(run.stderr).toContain('docker compose ps');
+    expect(asked).toEqual([]);
+  });
+
+  test('an empty certificate is none', async () => {
+    const empty = join(folder, 'empty.pem');
+    writeFileSync(empty, '');
+    expect((await begin(['echo'], { SALLYPORT_CA: empty })).stderr).toContain('no CA certificate');
+  });
+
+  test.each(['sandbox.unknown', 'sandbox.unconfirmed', 'sandbox.expired'])('%s is not an open door', async (code) => {
+    answers = [code];
+    const run = await begin(['echo', 'started']);
+    expect(run).toMatchObject({ code: 69, stdout: '' });
+    expect(run.stderr).toContain('the gateway does not know this container');
+    expect(run.stderr).toContain(code);
+    expect(run.stderr).toContain('sallyport register --container');
+  });
+
+  test('a door that is shut is told with its address', async () => {
+    const run = await begin(['echo', 'started'], { HTTPS_PROXY: 'http://127.0.0.1:1' });
+    expect(run).toMatchObject({ code: 69, stdout: '' });
+    expect(run.stderr).toContain('the door at http://127.0.0.1:1 does not answer');
+  });
+
+  test('a limit that is no number, and no command, are errors', async () => {
+    answers = ['domain.not-allowed'];
+    expect((await begin(['true'], { SALLYPORT_WAIT_SECONDS: 'soon' })).stderr).toContain(
+      'SALLYPORT_WAIT_SECONDS is "soon"',
+    );
+    expect((await begin([])).stderr).toContain('there is no command to run');
+  });
+});

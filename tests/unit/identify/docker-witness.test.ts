@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { startWitness, type WitnessedGateway } from '../../support/witness-ground.ts';
+
+const id = 'ab'.repeat(32);
+const address = '172.30.0.5';
+
+/** Says what the test wants said, when the test wants it. */
+class PretendDocker {
+  startedAt = '2026-01-01T00:00:00Z';
+  inspections = 0;
+  /** Set: answers wait. */
+  hold: Promise<void> | null = null;
+  readonly #server: Server;
+  readonly #streams = new Set<ServerResponse>();
+
+  constructor(socket: string) {
+    this.#server = createServer((request, response) => {
+      if (request.url?.startsWith('/events')) {
+        this.#streams.add(response);
+        response.flushHeaders();
+      } else void this.#inspect(response);
+    });
+    this.#server.listen(socket);
+  }
+
+  async #inspect(response: ServerResponse): Promise<void> {
+    this.inspections++;
+    const text = JSON.stringify(this.#container());
+    await this.hold;
+    response.end(text);
+  }
+
+  #container(): object {
+    const endpoint = { NetworkID: 'n', IPAddress: address, GlobalIPv6Address: '', MacAddress: '02:42:00:00:00:05' };
+    return {
+      Id: id,
+      Name: '/agent',
+      State: { Running: true, Paused: false, Restarting: false, Pid: 4711, StartedAt: this.startedAt },
+      HostConfig: { NetworkMode: 'net' },
+      Config: { Labels: null },
+      NetworkSettings: { Networks: { net: endpoint } },
+    };
+  }
+
+  say(action: string, atMs = Date.now()): void {
+    const event = { Type: 'container', Action: action, Actor: { ID: id, Attributes: {} }, timeNano: atMs * 1e6 };
+    for (const stream of this.#streams) stream.write(`${JSON.stringify(event)}\n`);
+  }
+
+  breakOff(): void {
+    for (const stream of this.#streams) stream.destroy();
+    this.#streams.clear();
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+let folder: string;
+let docker: PretendDocker;
+let gateway: WitnessedGateway;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sallyport-witness-'));
+  const socket = join(folder, 'docker.sock');
+  docker = new PretendDocker(socket);
+  gateway = await startWitness({ socket });
+  await gateway.register({ id: 'agent', container_id: 'agent' });
+  expect(await gateway.call(address)).toBe('agent');
+});
+
+afterEach(async () => {
+  await gateway.stop();
+  docker.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('what is heard of a container', () => {
+  test.each(['die', 'pause', 'destroy'])(
+    '%s ends its registration at once, without another question',
+    async (action) => {
+      const asked = docker.inspections;
+      docker.say(action, Date.now() + 1000);
+      await eventually(() => gateway.registry.size === 0, 'it is gone');
+      expect(docker.inspections).toBe(asked);
+    },
+  );
+
+  test('what happened before Docker was last asked is asked about, not believed', async () => {
+    const asked = docker.inspections;
+    docker.say('die', Date.now() - 60_000);
+    await eventually(() => docker.inspections > asked, 'Docker is asked');
+    expect(await gateway.call(address)).toBe('agent');
+  });
+
+  test('a start of which the end was not heard is noticed', async () => {
+    docker.startedAt = '2026-01-02T00:00:00Z';
+    docker.say('start');
+    await eventually(() => gateway.registry.size === 0, 'it is gone');
+  });
+});
+
+describe('a broken stream of events', () => {
+  test('leaves nothing confirmed by an answer from before', async () => {
+    let release = (): void => {};
+    docker.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const asked = docker.inspections;
+    docker.say('rename');
+    await eventually(() => docker.inspections > asked, 'a question is under way');
+    docker.breakOff();
+    const record = gateway.registry.find('agent')!;
+    await eventually(() => !record.confirmed, 'it is unconfirmed');
+    // The container changes, unheard, and only then the old answer arrives.
+    docker.startedAt = '2026-01-02T00:00:00Z';
+    release();
+    docker.hold = null;
+    let believed = false;
+    await eventually(() => {
+      believed ||= record.confirmed;
+      return gateway.registry.size === 0;
+    }, 'the change is found out');
+    expect(believed).toBe(false);
+  });
+
+  test('is no reason to ask about a container twice at the same time', async () => {
+    docker.breakOff();
+    await eventually(() => gateway.registry.find('agent')?.confirmed === false, 'it is unconfirmed');
+    const asked = docker.inspections;
+    expect(await Promise.all(Array.from({ length: 20 }, () => gateway.call(address)))).toEqual(Array(20).fill('agent'));
+    expect(docker.inspections - asked).toBeLessThan(4);
+  });
+});
+
+describe('another Docker socket in the policy', () => {
+  test('is asked about every container before it is served again', async () => {
+    const elsewhere = join(folder, 'other.sock');
+    gateway.configure({ socket: elsewhere });
+    expect(await gateway.call(address)).toBe('sandbox.unconfirmed');
+    const other = new PretendDocker(elsewhere);
+    await eventually(async () => (await gateway.call(address)) === 'agent', 'the other one has confirmed it');
+    expect(other.inspections).toBeGreaterThan(0);
+    gateway.configure({ socket: join(folder, 'docker.sock') });
+    other.close();
+  });
+});

@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findPeerUid } from '../../../src/shim/peer-uid.ts';
+import { SocketTables } from '../../../src/shim/socket-table.ts';
+import { Dialer } from './dialer.ts';
+
+let dialer: Dialer;
+const servers: Server[] = [];
+const accepted: Socket[] = [];
+
+beforeAll(() => {
+  dialer = new Dialer();
+});
+afterAll(async () => {
+  await dialer.end();
+  for (const socket of accepted) socket.destroy();
+  for (const server of servers) server.close();
+});
+
+async function listen(host: string): Promise<{ server: Server; port: number }> {
+  const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }).listen(0, host);
+  servers.push(server);
+  await once(server, 'listening');
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+async function take(server: Server): Promise<Socket> {
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  socket.on('error', () => {});
+  accepted.push(socket);
+  return socket;
+}
+
+describe('the uid at the other end of a loopback connection', () => {
+  test.each([
+    ['an IPv4 socket', '127.0.0.1', '127.0.0.1'],
+    ['another loopback address', '127.0.0.9', '127.0.0.9'],
+    ['an IPv6 socket that calls an IPv4 address', '127.0.0.1', '::ffff:127.0.0.1'],
+    ['an IPv6 socket', '::1', '::1'],
+  ])('is found for %s', async (_what, host, calls) => {
+    const { server, port } = await listen(host);
+    for (const uid of [54_321, 54_323, 0]) {
+      const [socket] = await Promise.all([take(server), dialer.connect(`${host} ${uid}`, uid, port, 0, calls)]);
+      expect(await findPeerUid(socket, new SocketTables())).toBe(uid);
+    }
+  });
+
+  test('is found for a client that has said all it will say', async () => {
+    const { server, port } = await listen('127.0.0.1');
+    const [socket] = await Promise.all([take(server), dialer.connect('half', 54_321, port)]);
+    await dialer.send('half', 'a request');
+    await dialer.halfClose('half');
+    expect(await findPeerUid(socket, new SocketTables())).toBe(54_321);
+  });
+
+  test('is nobody once the client is gone, and never root by default', async () => {
+    const { server, port } = await listen('127.0.0.1');
+    for (const leave of ['close', 'reset'] as const) {
+      const [socket] = await Promise.all([take(server), dialer.connect(leave, 54_321, port)]);
+      await dialer.send(leave, 'a request');
+      await dialer[leave](leave);
+      expect(await findPeerUid(socket, new SocketTables())).toBeNull();
+    }
+  });
+
+  test('is each its own among many at once', async () => {
+    const { server, port } = await listen('127.0.0.1');
+    const tables = new SocketTables();
+    const found: (number | null)[] = [];
+    const uids = Array.from({ length: 40 }, (_, at) => 54_400 + at);
+    const all = new Promise<void>((resolve) => {
+      server.on('connection', (socket) => {
+        accepted.push(socket);
+        void findPeerUid(socket, tables).then((uid) => {
+          found.push(uid);
+          if (found.length === uids.length) resolve();
+        });
+      });
+    });
+    for (const uid of uids) await dialer.connect(`many ${uid}`, uid, port);
+    await all;
+    expect(found.sort()).toEqual(uids);
+  });
+});
