@@ -8,8 +8,10 @@ import { addCheckCommand } from './check.ts';
 import type { CliContext } from './cli-context.ts';
 import { addConfigCommand } from './config.ts';
 import { addDemoCommand } from './demo.ts';
+import { addDockerViewCommand } from './docker-view.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { exitCodeHelp, judgeError } from './exit-code.ts';
+import { addFirewallCommand } from './firewall.ts';
 import { addListCommand } from './list.ts';
 import { addLogsCommand } from './logs.ts';
 import { addRedteamCommand } from './redteam.ts';
@@ -17,6 +19,8 @@ import { addRegisterCommand } from './register.ts';
 import { addRenewCommand } from './renew.ts';
 import { addRunCommand } from './run.ts';
 import { addSecretCommand } from './secret.ts';
+import { addShimCommand } from './shim.ts';
+import { addUninstallCommand } from './uninstall.ts';
 import { addUnregisterCommand } from './unregister.ts';
 import { addUpCommand } from './up.ts';
 
@@ -36,6 +40,10 @@ const commands = [
   addLogsCommand,
   addAuditCommand,
   addCaCommand,
+  addFirewallCommand,
+  addDockerViewCommand,
+  addShimCommand,
+  addUninstallCommand,
 ];
 
 export function buildProgram(context: CliContext): Command {

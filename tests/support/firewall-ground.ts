@@ -201,6 +201,7 @@ function hostScript(pid: (place: Place) => number): string {
     'echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter; echo 0 > /proc/sys/net/ipv4/conf/default/rp_filter',
     `ip link add ${bridge} address ${hostSide.mac} type bridge`,
     `ip link set ${bridge} up`,
+    unlocked(bridge),
     `ip address add ${hostSide.v4}/24 dev ${bridge}; ip address add ${hostSide.v6}/64 dev ${bridge} nodad`,
     ...Object.entries(cables).map(
       ([place, { port, mac }]) =>
@@ -211,6 +212,11 @@ function hostScript(pid: (place: Place) => number): string {
   ].join('\n');
 }
 
+/** A neighbour that was just learned is believed for a second, whoever says otherwise: no attack is to fail for that reason. */
+function unlocked(device: string): string {
+  return `echo 0 > /proc/sys/net/ipv4/neigh/${device}/locktime`;
+}
+
 function seatScript(place: Exclude<Place, 'host'>): string {
   const { v4, v6 } = place === 'outside' ? outside : seats[place];
   const via = place === 'outside' ? { v4: outside.hostV4, v6: outside.hostV6 } : seats.hostSide;
@@ -218,6 +224,7 @@ function seatScript(place: Exclude<Place, 'host'>): string {
     // Neither asked for nor wanted: it would be counted with the attacks.
     'echo 0 > /proc/sys/net/ipv6/conf/eth0/accept_ra; echo 0 > /proc/sys/net/ipv6/conf/eth0/router_solicitations',
     'ip link set lo up; ip link set eth0 up',
+    unlocked('eth0'),
     `ip address add ${v4}/24 dev eth0; ip address add ${v6}/64 dev eth0 nodad`,
     `ip route add default via ${via.v4}; ip -6 route add default via ${via.v6}`,
   ].join('\n');

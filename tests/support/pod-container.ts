@@ -1,7 +1,7 @@
 // Runs a container of a Kubernetes manifest without Kubernetes: its command, its user and its mounts, as the manifest says,
 // by bubblewrap, in the network namespace of a pretend pod. What a cluster adds (cgroups, seccomp, images) is not here.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Container, Manifest, PodSpec } from './kubernetes-manifests.ts';
@@ -69,27 +69,28 @@ function commandOf({ command = ['sallyport'], args = [] }: Container): string[] 
 
 function wordsOf({ folder, built, enter }: PodHost, container: Container, command: readonly string[]): string[] {
   const system = ['/bin', '/lib', '/lib64', '/sbin'].flatMap((path) => ['--ro-bind-try', path, path]);
-  const places = [root, '/opt/sallyport', ...(container.volumeMounts ?? []).map(({ mountPath }) => mountPath)];
+  // As docker/gateway.Dockerfile lays it out; modules may be a link in a clone.
+  const image: readonly (readonly [from: string, to: string])[] = [
+    [join(built, 'dist'), '/opt/sallyport/dist'],
+    ...['config', 'package.json'].map((name) => [join(root, name), `/opt/sallyport/${name}`] as const),
+    [realpathSync(join(root, 'node_modules')), '/opt/sallyport/node_modules'],
+    ...['sallyport', 'healthcheck'].map((name) => [join(root, 'docker', name), `/usr/local/bin/${name}`] as const),
+    [process.execPath, '/usr/local/bin/node'],
+  ];
   // By itself bubblewrap makes what lies above a mount for root alone.
-  const above = [...new Set(places.flatMap(foldersAbove))].sort();
-  const image = [
+  const places = [...image.map(([, to]) => to), ...(container.volumeMounts ?? []).map(({ mountPath }) => mountPath)];
+  const above = [...new Set(places.flatMap(foldersAbove))].filter((path) => !path.startsWith('/usr')).sort();
+  const fixed = [
     ...above.flatMap((path) => ['--perms', '0755', '--dir', path]),
-    ...['--ro-bind', '/usr', '/usr', ...system, '--proc', '/proc', '--dev', '/dev'],
-    // What the package is made of leads to the clone.
-    ...['--ro-bind', root, root, '--ro-bind', built, '/opt/sallyport', '--tmpfs', '/usr/local/bin'],
-    ...['--ro-bind', process.execPath, '/usr/local/bin/node'],
-    ...['sallyport', 'healthcheck'].flatMap((name) => [
-      '--ro-bind',
-      join(root, 'docker', name),
-      `/usr/local/bin/${name}`,
-    ]),
+    ...['--ro-bind', '/usr', '/usr', ...system, '--proc', '/proc', '--dev', '/dev', '--chdir', '/'],
+    ...['--tmpfs', '/usr/local/bin', ...image.flatMap(([from, to]) => ['--ro-bind', from, to])],
   ];
   const mounts = (container.volumeMounts ?? []).flatMap(({ name, mountPath, subPath = '', readOnly = false }) => {
     return [readOnly ? '--ro-bind' : '--bind', join(folder, name, subPath), mountPath];
   });
   const uid = container.securityContext?.runAsUser ?? 0;
   const user = [...asUser(uid), '--bounding-set=-all', '--no-new-privs'];
-  return [...enter, 'bwrap', '--die-with-parent', ...image, ...mounts, '--remount-ro', '/', '--', ...user, ...command];
+  return [...enter, 'bwrap', '--die-with-parent', ...fixed, ...mounts, '--remount-ro', '/', '--', ...user, ...command];
 }
 
 function foldersAbove(path: string): string[] {
