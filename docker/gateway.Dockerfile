@@ -33,6 +33,7 @@ RUN echo 'sallyport:x:10001:10001:Sallyport:/var/lib/sallyport:/bin/false' >>/et
 COPY docker/config/sallyport.yaml /etc/sallyport/sallyport.yaml
 ENV SALLYPORT_HOME=/var/lib/sallyport SALLYPORT_CONFIG=/etc/sallyport/sallyport.yaml HOME=/var/lib/sallyport NODE_ENV=production
 WORKDIR /
+LABEL sallyport-managed=true
 USER 10001:10001
 ENTRYPOINT ["sallyport"]
 CMD ["up"]

@@ -11,6 +11,7 @@ RUN echo 'sandbox:x:10002:10002:Sandbox:/home/sandbox:/bin/sh' >>/etc/passwd && 
     chown 10002:10002 /home/sandbox /workspace
 ENV HOME=/home/sandbox
 WORKDIR /workspace
+LABEL sallyport-managed=true
 USER 10002:10002
 ENTRYPOINT ["sandbox-entrypoint"]
 CMD ["sleep", "infinity"]

@@ -34,8 +34,8 @@ async function startView(): Promise<StartedClient> {
 }
 
 /** What the gateway answers a container that asks for a host that nobody may reach. */
-async function answerTo(container: string): Promise<string> {
-  const asked = ['-sS', '--max-time', '10', '-x', `http://${door}`, 'http://nowhere.example/'];
+async function answerTo(container: string, proxyUser = ''): Promise<string> {
+  const asked = ['-sS', '--max-time', '10', '-x', `http://${proxyUser}${door}`, 'http://nowhere.example/'];
   const { stdout, stderr }: ClientRun = await world.docker('exec', container, 'curl', ...asked);
   return (JSON.parse(stdout || JSON.stringify({ code: stderr })) as { code: string }).code;
 }
@@ -95,5 +95,22 @@ describe('a container on a network, known to a gateway that sees Docker through 
     await world.runContainer('next', '--network', sandboxNetwork, '--ip', address);
     expect(await answerTo('next')).toBe('sandbox.unknown');
     expect((await command.run(['list', '--json'])).stdout).toBe('[]\n');
+  });
+
+  test('a secret that was taken from it is worth nothing in a second container, because its address is a proof too', async () => {
+    const secretOf = async (...args: string[]): Promise<string> => {
+      const { stdout } = await command.run(['register', '--json', ...args]);
+      const { id, grant } = JSON.parse(stdout) as { id: string; grant: { secret: string } };
+      return `${id}:${grant.secret}@`;
+    };
+    const stolen = await secretOf('--id', 'other', '--container', 'other', '--proof', 'ip', '--proof', 'secret');
+    expect(await answerTo('other', stolen)).toBe('domain.not-allowed');
+    expect(await answerTo('other')).toBe('sandbox.proof-missing');
+    expect(await answerTo('next', stolen)).toBe('sandbox.unknown');
+
+    // Without the address, the same theft succeeds.
+    await command.run(['unregister', 'other']);
+    const loose = await secretOf('--id', 'other', '--container', 'other', '--proof', 'secret');
+    expect(await answerTo('next', loose)).toBe('domain.not-allowed');
   });
 });
