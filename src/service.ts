@@ -60,7 +60,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const log = options.log ?? createLog();
   const machine = thisMachine();
   const configFile = findConfigFile({ flag: options.config, env: machine.env, cwd: process.cwd(), home: machine.home });
-  const live = await LivePolicy.open(configFile, machine);
+  const live = await LivePolicy.open(configFile, machine, options.judge);
   const policy = () => live.current;
 
   const { home, runDirectory, sandboxSockets, spoolDirectory } = places;

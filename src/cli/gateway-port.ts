@@ -2,7 +2,7 @@
 // Types only, so that the command can be tested without a gateway.
 import type { AdminPorts, LiveControl } from '../admin/admin-ports.ts';
 import type { Log } from '../kit/log.ts';
-import type { ListenSettings } from '../policy/compiled.ts';
+import type { CompiledPolicy, ListenSettings } from '../policy/compiled.ts';
 
 export interface StartSummary {
   readonly doors: readonly string[];
@@ -34,6 +34,8 @@ export interface StartOptions {
   readonly log?: Log;
   /** `sandboxes`: no door but those of the sandboxes that are registered with a namespace. Default: as configured. */
   readonly doors?: 'configured' | 'sandboxes';
+  /** Throws at a configuration that is valid and still must not come into force, at the start or later. */
+  readonly judge?: (policy: CompiledPolicy) => void;
   /** Doors that stand in for those of the configuration. */
   readonly listen?: Partial<ListenSettings>;
   /** Where the CA certificate and a bundle with it are put for sandboxes to read. */

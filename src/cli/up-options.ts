@@ -66,7 +66,7 @@ export function refuseCredentialVariables(
   if (problems.length === 0) return;
   throw new CommandFailed(
     exitCode.usage,
-    `${problems.join('; ')}. It is not started like this (--refuse-credential-variables)`,
+    `${problems.join('; ')}. That is refused here (--refuse-credential-variables)`,
     'Environments are shown by `docker inspect`, kept in compose files and inherited by children. Hand a credential over as a file (source: {file: /run/secrets/NAME}), or without a source and then: sallyport secret set NAME < file',
   );
 }

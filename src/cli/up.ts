@@ -41,11 +41,13 @@ Examples:
     )
     .action(async (options: UpOptions, command: Command) => {
       await checkConfigIsTheUsers(context, options.config);
-      if (options.refuseCredentialVariables) await refuseVariables(context, options.config);
       const listen = await listenOf(options);
       const gateway = await (await loadService())({
         home: context.places.home,
         ...(options.config !== undefined && { config: options.config }),
+        ...(options.refuseCredentialVariables === true && {
+          judge: ({ credentials }) => refuseCredentialVariables(context.env, credentials),
+        }),
         ...(listen !== null && { listen }),
         ...(options.publish !== undefined && { publish: resolve(context.cwd, options.publish) }),
       });
@@ -53,15 +55,6 @@ Examples:
       else context.print(describeStart(context, gateway.summary));
       await serveUntilSignal(gateway, context, process as Signals);
     });
-}
-
-/** A file that does not compile is told by the start itself. */
-async function refuseVariables({ env, cwd }: CliContext, flag: string | undefined): Promise<void> {
-  const { findConfigFile, loadPolicy } = await import('../policy/load-policy.ts');
-  const { thisMachine } = await import('../policy/machine-files.ts');
-  const machine = thisMachine();
-  const loaded = await loadPolicy(findConfigFile({ flag, env, cwd, home: machine.home }), machine);
-  refuseCredentialVariables(env, loaded.ok ? loaded.policy.credentials : new Map());
 }
 
 export function describeStart(context: Pick<CliContext, 'colors'>, summary: StartSummary): string {

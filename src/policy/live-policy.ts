@@ -23,24 +23,38 @@ export class LivePolicy {
   readonly #file: string | null;
   readonly #machine: MachineFiles;
   readonly #listeners = new Set<(policy: CompiledPolicy) => void>();
+  readonly #judge: (policy: CompiledPolicy) => void;
   #current: CompiledPolicy;
-  #rejected: PolicyRejected | null = null;
+  #rejected: Error | null = null;
   #seen: string;
   #timer: NodeJS.Timeout | null = null;
 
-  private constructor(file: string | null, machine: MachineFiles, policy: CompiledPolicy, seen: string) {
+  private constructor(
+    file: string | null,
+    machine: MachineFiles,
+    judge: (policy: CompiledPolicy) => void,
+    policy: CompiledPolicy,
+    seen: string,
+  ) {
     this.#file = file;
     this.#machine = machine;
+    this.#judge = judge;
     this.#current = policy;
     this.#seen = seen;
   }
 
-  /** Throws PolicyRejected. `file` null: the embedded default. */
-  static async open(file: string | null, machine: MachineFiles): Promise<LivePolicy> {
+  /**
+   * Throws PolicyRejected. `file` null: the embedded default. `judge` throws at a policy that is valid and still must not
+   * come into force, now or later.
+   */
+  static async open(
+    file: string | null,
+    machine: MachineFiles,
+    judge: (policy: CompiledPolicy) => void = () => {},
+  ): Promise<LivePolicy> {
     const seen = stampOf(file);
-    const result = await loadPolicy(file, machine);
-    if (!result.ok) throw new PolicyRejected(result.errors);
-    return new LivePolicy(file, machine, result.policy, seen);
+    const policy = await load(file, machine, judge);
+    return new LivePolicy(file, machine, judge, policy, seen);
   }
 
   get current(): CompiledPolicy {
@@ -48,7 +62,7 @@ export class LivePolicy {
   }
 
   /** Why the file as it is now is not in force; null when it is. */
-  get rejected(): PolicyRejected | null {
+  get rejected(): Error | null {
     return this.#rejected;
   }
 
@@ -59,14 +73,16 @@ export class LivePolicy {
   /** Loads the file again. Throws PolicyRejected; the old policy then stays in force. */
   async reload(): Promise<void> {
     this.#seen = stampOf(this.#file);
-    const result = await loadPolicy(this.#file, this.#machine);
-    if (!result.ok) {
-      this.#rejected = new PolicyRejected(result.errors);
-      throw this.#rejected;
+    let policy: CompiledPolicy;
+    try {
+      policy = await load(this.#file, this.#machine, this.#judge);
+    } catch (error) {
+      this.#rejected = error instanceof Error ? error : new Error(String(error));
+      throw error;
     }
     this.#rejected = null;
-    this.#current = result.policy;
-    for (const listener of this.#listeners) listener(result.policy);
+    this.#current = policy;
+    for (const listener of this.#listeners) listener(policy);
   }
 
   /** Reloads when the file changes; `report` hears how it went. */
@@ -91,4 +107,15 @@ function stampOf(file: string | null): string {
   if (file === null) return '';
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? 'absent' : `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
+}
+
+async function load(
+  file: string | null,
+  machine: MachineFiles,
+  judge: (policy: CompiledPolicy) => void,
+): Promise<CompiledPolicy> {
+  const result = await loadPolicy(file, machine);
+  if (!result.ok) throw new PolicyRejected(result.errors);
+  judge(result.policy);
+  return result.policy;
 }
