@@ -7,7 +7,7 @@ import { LivePolicy } from '../../src/policy/live-policy.ts';
 import { thisMachine } from '../../src/policy/machine-files.ts';
 
 const plain = 'version: 1\nallow: [{host: api.example.com}]\n';
-const fromEnvironment = `${plain}credentials: {mine: {hosts: [api.example.com], inject: {bearer: true}, source: {env: MY_TOKEN}}}\n`;
+const fromEnvironment = `${plain}credentials: {mine: {hosts: [api.example.com], inject: {bearer: true}, source: {env: MY_TOKEN, i_accept_environment: true}}}\n`;
 
 describe('a gateway that refuses credentials in its environment', () => {
   let folder: string;
