@@ -4,6 +4,8 @@
 ARG BASE_IMAGE=node:22-bookworm-slim
 
 FROM ${BASE_IMAGE} AS build
+# Here too: the older builder leaves this stage behind as an image without a name.
+LABEL sallyport-managed=true
 WORKDIR /build
 COPY . .
 # Where the network cannot be reached, docker/prebuilt may hold dist/, config/, package.json and node_modules/ as this makes

@@ -6,6 +6,7 @@ import { DockerWitness } from './identify/docker-witness.ts';
 import { LabelledContainers } from './identify/labelled-containers.ts';
 import type { Registration } from './identify/registration.ts';
 import type { SandboxRegistry } from './identify/registry.ts';
+import type { SandboxRecord } from './identify/sandbox-record.ts';
 import { DockerApi } from './kit/docker-api.ts';
 import type { Log } from './kit/log.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
@@ -106,8 +107,11 @@ export class DockerSandboxes {
     if (this.#witness === null || !this.#isNeeded())
       return { live: true, detail: 'not used: no sandbox is a container' };
     if (this.#witness.isUp) {
-      const count = this.#containers();
-      return { live: true, detail: `${count} container${count === 1 ? '' : 's'} confirmed by Docker${labels}` };
+      const records = this.#containers();
+      const count = records.filter(({ confirmed }) => confirmed).length;
+      // Those that Docker could not be asked about are not served.
+      const many = count === records.length ? `${count}` : `${count} of ${records.length}`;
+      return { live: true, detail: `${many} container${records.length === 1 ? '' : 's'} confirmed by Docker${labels}` };
     }
     const why = this.#witness.failure?.message ?? 'Docker is being asked';
     return { live: false, detail: `${why}: no container is served` };
@@ -142,14 +146,14 @@ export class DockerSandboxes {
   }
 
   #isNeeded(): boolean {
-    return this.#parts.policy().docker.registerLabelled || this.#containers() > 0;
+    return this.#parts.policy().docker.registerLabelled || this.#containers().length > 0;
   }
 
-  #containers(): number {
+  #containers(): SandboxRecord[] {
     return this.#parts
       .registry()
       .list()
-      .filter(({ containerId }) => containerId !== null).length;
+      .filter(({ containerId }) => containerId !== null);
   }
 }
 

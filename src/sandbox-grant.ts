@@ -28,10 +28,16 @@ export async function grantDoor(parts: GrantParts, record: SandboxRecord, secret
     if (record.namespacePid !== null) return await grantNamespace(parts, record, record.namespacePid);
     if (record.socketPath !== null) {
       await parts.doors.openPrivate(record.id, record.socketPath);
+      // Unregistered meanwhile: nobody would ever close this door.
+      if (!parts.registry.holds(record)) {
+        parts.doors.cut(record.id);
+        throw new Error('the sandbox was gone before its door was open');
+      }
       return { ...(secret !== null && { secret }), socket: record.socketPath };
     }
   } catch (error) {
-    await parts.registry.remove(record.id);
+    // Another one may have its id by now.
+    if (parts.registry.holds(record)) await parts.registry.remove(record.id);
     const message = error instanceof Error ? error.message : String(error);
     const hint = error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? error.hint : '';
     const what = record.namespacePid === null ? 'private socket' : 'door in its namespace';

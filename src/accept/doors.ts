@@ -100,7 +100,9 @@ export class Doors {
 
   /** The policy names other ports now. */
   async listenOn(ports: readonly number[]): Promise<void> {
-    for (const door of this.#gateways) await door.listenOn(ports);
+    const changed = await Promise.allSettled(this.#gateways.map((door) => door.listenOn(ports)));
+    const failed = changed.find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
   /** The sandbox is gone: its doors and every connection it has, at once. */

@@ -50,10 +50,9 @@ export async function openGatewayDoor(options: GatewayDoorOptions, ports: DoorPo
   refuseEveryAddress(address);
   refuseTakenPorts(address, options.taken);
   const wanted = (named: readonly number[]): number[] => portsToServe(address, named, options.taken);
-  const [listeners, readOriginal] = await Promise.all([
-    openGatewayListeners(address, wanted(options.ports)),
-    loadOriginalDestination(),
-  ]);
+  // Before anything listens: a connection that comes while nobody takes it up would end the gateway by being reset.
+  const readOriginal = await loadOriginalDestination();
+  const listeners = await openGatewayListeners(address, wanted(options.ports));
   const identity: DoorIdentity = { name: `gateway ${address}`, socketOf: null };
   const serve = (server: Server): Server =>
     server.on('connection', (socket) => startGatewayConnection(socket, { address, identity, ports, readOriginal }));
@@ -73,12 +72,19 @@ export async function openGatewayDoor(options: GatewayDoorOptions, ports: DoorPo
   let isOpen = true;
   const change = async (named: readonly number[]): Promise<void> => {
     const next = wanted(named);
+    const failures: Error[] = [];
     for (const port of next) {
       if (tcp.has(port)) continue;
-      const server = await openGatewayPort(address, port);
-      if (isOpen) tcp.set(port, serve(server));
-      else server.close();
+      try {
+        const server = await openGatewayPort(address, port);
+        if (isOpen) tcp.set(port, serve(server));
+        else server.close();
+      } catch (error) {
+        // One that something else has is no reason to keep the others shut.
+        failures.push(error as Error);
+      }
     }
+    if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join(' '));
     for (const [port, server] of tcp) {
       if (next.includes(port)) continue;
       tcp.delete(port);

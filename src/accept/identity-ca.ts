@@ -44,6 +44,8 @@ export interface GrantedIdentity extends IssuedIdentity {
 export interface DoorCertificate {
   readonly cert: string;
   readonly key: string;
+  /** Before that it is good for nobody: the clock was set back. */
+  readonly validFromMs: number;
   /** From then on another is to be used for new connections. */
   readonly renewAtMs: number;
 }
@@ -97,7 +99,12 @@ export class IdentityCa {
     const until = this.#endOfLife(now + doorLifetimeMs);
     const from = new Date(now - doorBackdateMs);
     const certificate = issueLeafCertificate(doorName, subjectOf(publicKey), this.#ca.issuer, from, until);
-    return { cert: toPem(certificate), key: exportKey(privateKey), renewAtMs: until.getTime() - doorRenewalMs };
+    return {
+      cert: toPem(certificate),
+      key: exportKey(privateKey),
+      validFromMs: from.getTime(),
+      renewAtMs: until.getTime() - doorRenewalMs,
+    };
   }
 
   /** In whole seconds, like certificates: what is told must be what they say. */

@@ -1,5 +1,5 @@
 // Who may have a new identity certificate: the sandbox whose certificate is in force, for a key it names, and not too
-// often. Renewing moves no expiry: what a registration lives, it lives. Never hands out a key.
+// often. A certificate never outlives a registration whose end was said. Never hands out a key.
 import type { Caller } from '../flow/flow.ts';
 import { Refusal } from '../flow/refusal.ts';
 import { type IdentityCa, type IdentityHolder, type IssuedIdentity, readPublicKey } from './identity-ca.ts';

@@ -68,7 +68,7 @@ export function openMtlsDoor({ name, ca, renew, now = Date.now }: MtlsDoorOption
   }
 
   return createServer({ noDelay: true, highWaterMark }, (transport) => {
-    if (now() >= certificate.renewAtMs) {
+    if (now() >= certificate.renewAtMs || now() < certificate.validFromMs) {
       certificate = ca.issueDoorCertificate();
       secure.setSecureContext(contextOptions(ca, certificate));
     }

@@ -66,9 +66,11 @@ export async function surveyFirewall(context: CliContext, options: FirewallOptio
   let known: readonly RegisteredSandbox[] = [];
   return {
     async now() {
+      // As a running gateway does: it follows the ports that `allow` names, and listens where it did when it was started.
+      const { allow } = await readPolicy(context, options.config);
       const plan = await planFirewall(
         { ...asked, ...(ports !== undefined && { port: ports }) },
-        { docker, policy, seesBridge },
+        { docker, policy: { listen: policy.listen, allow }, seesBridge },
       );
       const notes: string[] = [];
       try {
@@ -77,7 +79,7 @@ export async function surveyFirewall(context: CliContext, options: FirewallOptio
         if (!(error instanceof GatewayUnreachable)) throw error;
         notes.push(`${error.message}: who is registered is not known, and only what was known before and --pin pass`);
       }
-      const survey = await surveyMembers(plan.bridge, given, known, docker);
+      const survey = await surveyMembers(plan, given, known, docker);
       const { pins } = survey.members;
       return { ruleset: writeRuleset(plan, survey.members), notes: [...notes, ...survey.notes], pins };
     },

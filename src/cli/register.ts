@@ -2,7 +2,7 @@
 // shown this once; the gateway keeps only its hash.
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { Grant, PublicRecord } from '../admin/admin-ports.ts';
+import type { Grant, GrantedIdentity, PublicRecord } from '../admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 import { joined, printable } from './printable.ts';
@@ -63,17 +63,40 @@ Examples:
         asRegistration(options),
       );
       const { grant, ...record } = answer;
-      if (folder !== null && grant.identity !== undefined) await writeIdentity(folder, grant.identity);
+      if (folder !== null && grant.identity !== undefined)
+        await keepIdentity(context, record.id, folder, grant.identity);
       const variables = sandboxEnvironment(record.id, grant, context.places.caCertificate);
       if (options.env === true) return context.print(exportLines(variables).join('\n'));
-      if (wantsJson(command)) return printJson(context, { ...answer, environment: Object.fromEntries(variables) });
+      if (wantsJson(command)) {
+        // The key is where it was to go, and nowhere else.
+        const { identity: _written, ...rest } = grant;
+        const shown = folder === null ? grant : rest;
+        return printJson(context, { ...record, grant: shown, environment: Object.fromEntries(variables) });
+      }
       describe(context, record, grant, exportLines(variables), folder);
     });
 }
 
+/** A key that could not be kept is lost: a registration that nobody can use would only be in the way of the next. */
+async function keepIdentity(context: CliContext, id: string, folder: string, identity: GrantedIdentity): Promise<void> {
+  try {
+    await writeIdentity(folder, identity);
+  } catch (error) {
+    await context.admin.call('DELETE', `/internal/containers/${encodeURIComponent(id)}`);
+    throw error;
+  }
+}
+
 /** Null: no identity is asked for, or the caller reads it from the JSON. */
 function identityFolder(context: CliContext, options: RegisterOptions, json: boolean): string | null {
-  if (options.proof?.includes('mtls') !== true) return null;
+  if (options.proof?.includes('mtls') !== true) {
+    if (options.identity === undefined) return null;
+    throw new CommandFailed(
+      exitCode.usage,
+      '--identity is for the proof mtls, which was not asked for',
+      'Add --proof mtls, or leave --identity out.',
+    );
+  }
   if (options.identity !== undefined) return resolve(context.cwd, options.identity);
   if (json) return null;
   throw new CommandFailed(
@@ -116,7 +139,11 @@ function describe(
   ];
   if (grant.socket !== undefined) lines.push(`Its own socket: ${printable(grant.socket)}`, '');
   if (identity !== null) lines.push(`Its identity, for sallyport shim: ${printable(identity)}`, '');
-  lines.push(colors.dim('# In the sandbox (a secret in it is shown only now):'), ...exports, '');
+  lines.push(colors.dim('# In the sandbox (a secret in it is shown only now):'), ...exports);
+  // A container has its own files.
+  if (record.container)
+    lines.push(colors.dim('# Files are those of this host: mount them, and name them as they are inside.'));
+  lines.push('');
   lines.push(colors.dim('# Then, for example:'), 'curl https://api.anthropic.com/v1/models');
   context.print(lines.join('\n'));
 }

@@ -36,9 +36,9 @@ Signals:
   SIGTERM, SIGINT   takes no new connections, gives open ones 10 seconds; a second one ends at once
 
 Examples:
-  setpriv --reuid=10001 --regid=10001 --clear-groups \\
-    sallyport shim --gateway gateway.example:8443 --identity /run/identity --for-uid 1000
-  sallyport shim --gateway 192.0.2.7:8443 --identity /run/identity --for-uid 1000 --listen unix:/run/sallyport/shim.sock
+  setpriv --reuid=10003 --regid=10003 --clear-groups \\
+    sallyport shim --gateway gateway.example:8443 --identity /run/identity --for-uid 10002
+  sallyport shim --gateway 192.0.2.7:8443 --identity /run/identity --for-uid 10002 --listen unix:/run/sallyport/shim.sock
 
 In the sandbox:
   export HTTPS_PROXY=http://127.0.0.1:3128 HTTP_PROXY=http://127.0.0.1:3128`,

@@ -19,6 +19,11 @@ export interface BridgePort {
 }
 
 export async function listBridgePorts(bridge: string): Promise<readonly BridgePort[]> {
+  const [itself] = parseLinks(await ask(bridge, ['-details', 'link', 'show', 'dev', checkInterface(bridge)]));
+  // The rules cut off whatever comes in by it: on the interface by which the operator is here, that would be the operator.
+  if (itself?.linkinfo?.info_kind !== 'bridge') {
+    throw new FirewallError(`${bridge} is not a bridge`, 'See them with: ip link show type bridge');
+  }
   const text = await ask(bridge, ['-details', 'link', 'show', 'master', checkInterface(bridge)]);
   return parseLinks(text).map(({ ifname, ifindex, link_index: peer }) => ({
     name: checkInterface(ifname),
@@ -46,16 +51,18 @@ async function ask(bridge: string, words: readonly string[]): Promise<string> {
 /** The port whose cable ends at the interface with this MAC in the network namespace of a process; null: none does. */
 export async function portOfProcess(pid: number, mac: string, ports: readonly BridgePort[]): Promise<string | null> {
   if (!Number.isInteger(pid) || pid < 2) return null;
-  let text: string;
+  let inside: readonly Link[];
   try {
-    text = await runSystem('nsenter', [`--net=/proc/${pid}/ns/net`, '--', 'ip', '-json', '-details', 'link', 'show']);
+    inside = parseLinks(
+      await runSystem('nsenter', [`--net=/proc/${pid}/ns/net`, '--', 'ip', '-json', '-details', 'link', 'show']),
+    );
   } catch (error) {
-    // It has ended meanwhile.
-    if (error instanceof CommandError) return null;
+    // It has ended meanwhile; or it has given an interface a name that makes the list unreadable, to the harm of all others.
+    if (error instanceof CommandError || error instanceof SyntaxError) return null;
     throw error;
   }
   const wanted = checkMac(mac);
-  const ends = parseLinks(text).filter(({ address, linkinfo }) => address === wanted && linkinfo?.info_kind === 'veth');
+  const ends = inside.filter(({ address, linkinfo }) => address === wanted && linkinfo?.info_kind === 'veth');
   const found = ports.filter(({ index, peerIndex }) =>
     ends.some((end) => end.link_index === index && end.ifindex === peerIndex),
   );

@@ -2,7 +2,7 @@
 // registration says who may speak; what it has (address, MAC, port) is never taken from the registration alone.
 import { DockerError } from '../kit/docker-error.ts';
 import { type BridgePort, listBridgePorts, portOfProcess } from './bridge-ports.ts';
-import type { Members } from './firewall-plan.ts';
+import type { FirewallPlan, Members } from './firewall-plan.ts';
 import { checkAddress, FirewallError, type Pin } from './pin.ts';
 import { type DockerReader, endpointOn } from './plan-firewall.ts';
 
@@ -19,12 +19,16 @@ export interface Survey {
   readonly notes: readonly string[];
 }
 
+type Network = Pick<FirewallPlan, 'bridge' | 'gateway'>;
+
+/** Throws when Docker cannot be asked: that nothing was learned is no reason to take anybody's pin away. */
 export async function surveyMembers(
-  bridge: string,
+  network: Network,
   given: readonly Pin[],
   registered: readonly RegisteredSandbox[],
   docker: DockerReader,
 ): Promise<Survey> {
+  const { bridge } = network;
   const ports = await listBridgePorts(bridge);
   const pins = [...given];
   const notes: string[] = [];
@@ -32,7 +36,7 @@ export async function surveyMembers(
     if (!ports.some(({ name }) => name === port)) notes.push(`${address}: ${port} is not a port of ${bridge} now`);
   }
   for (const sandbox of registered) {
-    const found = await pinOf(sandbox, bridge, ports, docker);
+    const found = await pinOf(sandbox, network, ports, docker);
     if (found === null || (typeof found === 'string' && given.some(({ address }) => address === sandbox.container_ip)))
       continue;
     if (typeof found === 'string') notes.push(`${sandbox.id}: nothing of it passes: ${found}`);
@@ -44,7 +48,7 @@ export async function surveyMembers(
 /** Its pin, or why it has none; null: it is no concern of this network. */
 async function pinOf(
   { container_ip: ip, container_id: id }: RegisteredSandbox,
-  bridge: string,
+  { bridge, gateway }: Network,
   ports: readonly BridgePort[],
   docker: DockerReader,
 ): Promise<Pin | string | null> {
@@ -60,9 +64,13 @@ async function pinOf(
       return `Docker gave its container another address than ${ip}`;
     if (!container.State.Running || container.State.Paused) return 'its container does not run';
     const port = await portOfProcess(container.State.Pid, endpoint.mac, ports);
-    return port === null ? `no port of ${bridge} leads to its container` : { address, mac: endpoint.mac, port };
+    if (port === null) return `no port of ${bridge} leads to its container`;
+    // Its own affair, whether it is the gateway or makes itself look so: the pins of the others are kept in step.
+    if (port === gateway.at?.port) return 'its container is at the port of the gateway';
+    return { address, mac: endpoint.mac, port };
   } catch (error) {
-    if (error instanceof DockerError || error instanceof FirewallError) return error.message;
+    if (error instanceof FirewallError || (error instanceof DockerError && error.fault === 'unknown'))
+      return error.message;
     throw error;
   }
 }

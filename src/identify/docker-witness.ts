@@ -26,6 +26,9 @@ export interface WitnessParts {
   readonly onUp: () => void;
 }
 
+/** When a question that Docker did not answer is put again, though nobody has called. */
+const askAgainMs = 2_000;
+
 /** These alone end a registration without another question. */
 const endings: Readonly<Record<string, string>> = {
   die: 'has ended',
@@ -45,6 +48,8 @@ export class DockerWitness {
   readonly #ended = new WeakSet<SandboxRecord>();
   /** Of these the log knows already that they could not be confirmed. */
   readonly #complained = new WeakSet<SandboxRecord>();
+  /** These are asked about again in a moment. */
+  readonly #later = new Set<SandboxRecord>();
   #silent = false;
   #interruptions = 0;
   #closed = false;
@@ -132,10 +137,15 @@ export class DockerWitness {
     const { api, log } = this.#parts;
     try {
       for (;;) {
+        if (this.#closed) return;
+        // Registered by an answer from before Docker fell silent.
+        if (!this.#events.isUp) record.confirmed = false;
         await this.#events.ready();
         const interruptions = this.#interruptions;
         const askedAtMs = Date.now();
         const container = await api.inspectContainer(record.containerId!);
+        // Whoever came in its place has the word.
+        if (this.#closed) return;
         const change = whatChanged(record, container);
         if (change !== null) return this.#end(record, change);
         // An answer from before an interruption says nothing of what was not heard since.
@@ -147,14 +157,26 @@ export class DockerWitness {
         return;
       }
     } catch (error) {
-      if (error instanceof DockerError && error.fault === 'unknown') return this.#end(record, 'is gone');
-      // Whoever came in its place has the word.
       if (this.#closed) return;
+      if (error instanceof DockerError && error.fault === 'unknown') return this.#end(record, 'is gone');
       record.confirmed = false;
+      this.#askLater(record);
       if (this.#complained.has(record)) return;
       this.#complained.add(record);
       log.warn('Docker could not be asked about a container: it is not served', { id: record.id, error });
     }
+  }
+
+  /** Only traffic by address asks by itself, and not every sandbox is known by one. */
+  #askLater(record: SandboxRecord): void {
+    if (this.#later.has(record)) return;
+    this.#later.add(record);
+    const again = (): void => {
+      this.#later.delete(record);
+      // Unheard, all are asked about when Docker is heard again.
+      if (this.isUp && !record.confirmed && this.#parts.registry.holds(record)) void this.ask(record);
+    };
+    setTimeout(again, askAgainMs).unref();
   }
 
   #hear(event: DockerEvent): void {

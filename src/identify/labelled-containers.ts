@@ -22,11 +22,11 @@ export interface LabelParts {
 
 export class LabelledContainers {
   readonly #parts: LabelParts;
-  /** By id of the sandbox. */
-  readonly #made = new Map<string, SandboxRecord>();
-  /** One life of a container that somebody unregistered: what a person has ended is not begun again by itself. */
-  readonly #dismissed = new Set<string>();
-  /** What was said of a life of a container is not said again. */
+  /** By id of the sandbox: those whose container has labels, also from before the gateway was started. */
+  readonly #labelled = new Map<string, SandboxRecord>();
+  /** By container, the life of it that somebody unregistered: what a person has ended is not begun again by itself. */
+  readonly #dismissed = new Map<string, string>();
+  /** By container, what was said of a life of it: it is not said again. */
   readonly #complaints = new Map<string, string>();
   /** By container: one question after another. */
   readonly #turns = new Map<string, Promise<void>>();
@@ -41,6 +41,8 @@ export class LabelledContainers {
     if (!isOn()) return;
     try {
       const labelled = (await api().listContainers()).filter(({ Labels }) => Object.keys(Labels).length > 0);
+      const there = new Set(labelled.map(({ Id }) => Id));
+      for (const id of [...this.#dismissed.keys(), ...this.#complaints.keys()]) if (!there.has(id)) this.#forget(id);
       await Promise.all(labelled.map(({ Id }) => this.consider(Id)));
     } catch (error) {
       log.warn('the containers that run could not be listed', { error });
@@ -61,14 +63,17 @@ export class LabelledContainers {
 
   /** A sandbox is not registered any more. */
   removed(sandboxId: string): void {
-    const record = this.#made.get(sandboxId);
+    const record = this.#labelled.get(sandboxId);
     if (record === undefined) return;
-    this.#made.delete(sandboxId);
+    this.#labelled.delete(sandboxId);
     const { registry, hasEnded } = this.#parts;
-    if (hasEnded(record)) return;
-    // It runs, and was quiet for a day.
-    if (registry.hasExpired(record)) void this.consider(record.containerId!);
-    else this.#dismissed.add(lifeOf(record.containerId!, record.container!.startedAt));
+    if (hasEnded(record)) {
+      // Its id may be what another one was refused for: the next container of the same service.
+      for (const refused of this.#complaints.keys()) void this.consider(refused);
+    } else if (registry.hasExpired(record) && !record.expiryIsFinal) {
+      // It runs, and was quiet for a day.
+      void this.consider(record.containerId!);
+    } else this.#dismissed.set(record.containerId!, record.container!.startedAt);
   }
 
   async #look(containerId: string): Promise<void> {
@@ -78,36 +83,41 @@ export class LabelledContainers {
       container = await api().inspectContainer(containerId);
     } catch (error) {
       // Gone, or Docker is: then all are looked at when it is heard again.
-      if (!(error instanceof DockerError && error.fault === 'unknown')) {
-        log.debug('a container could not be looked at', { container: containerId, error });
-      }
+      if (error instanceof DockerError && error.fault === 'unknown') this.#forget(containerId);
+      else log.debug('a container could not be looked at', { container: containerId, error });
       return;
     }
     const { Running: running, Paused: paused, Restarting: restarting, StartedAt: startedAt } = container.State;
     const labels = container.Config.Labels;
+    if (!running) this.#forget(containerId);
     if (!running || paused || restarting || Object.keys(labels).length === 0) return;
-    const life = lifeOf(container.Id, startedAt);
-    if (this.#dismissed.has(life) || registry.list().some((record) => record.containerId === container.Id)) return;
+    const held = registry.list().find((record) => record.containerId === container.Id);
+    if (held !== undefined) this.#labelled.set(held.id, held);
+    if (held !== undefined || this.#dismissed.get(container.Id) === startedAt) return;
     const name = nameOf(container);
     try {
       const { record } = await register(registrationFromLabels({ id: container.Id, name, labels }));
       const made = registry.lookUpId(record.id);
-      if (made !== undefined) this.#made.set(record.id, made);
+      if (made !== undefined) this.#labelled.set(record.id, made);
+      this.#complaints.delete(container.Id);
       log.info('a container is registered by its labels', { container: name, id: record.id });
     } catch (error) {
-      this.#complain(name, life, error);
+      this.#complain(container, error);
     }
   }
 
-  #complain(container: string, life: string, error: unknown): void {
+  /** Containers come and go, and each start is a life of its own. */
+  #forget(containerId: string): void {
+    this.#dismissed.delete(containerId);
+    this.#complaints.delete(containerId);
+  }
+
+  #complain({ Id: id, Name: name, State: { StartedAt: life } }: DockerContainer, error: unknown): void {
+    const container = nameOf({ Name: name });
     const why = error instanceof Error ? error.message : String(error);
-    if (this.#complaints.get(container) === life + why) return;
-    this.#complaints.set(container, life + why);
+    if (this.#complaints.get(id) === life + why) return;
+    this.#complaints.set(id, life + why);
     const hint = error instanceof Error && 'hint' in error ? error.hint : '';
     this.#parts.log.warn('a container is not registered by its labels', { container, why, ...(hint ? { hint } : {}) });
   }
-}
-
-function lifeOf(containerId: string, startedAt: string): string {
-  return `${containerId} ${startedAt}`;
 }

@@ -211,8 +211,13 @@ export class SandboxRegistry {
     const sameId = asked.id === null ? undefined : this.#byId.get(asked.id);
     const sameAddress = asked.containerIp === null ? undefined : this.#byAddress.get(asked.containerIp);
     const sameContainer =
-      asked.containerId === null ? undefined : this.list().find((held) => held.containerId === asked.containerId);
-    for (const held of [sameId, sameAddress]) if (held !== undefined && this.hasExpired(held)) this.expire(held);
+      asked.containerId === null
+        ? undefined
+        : [...this.#byId.values()].find((held) => held.containerId === asked.containerId);
+    // With its doors: in a namespace the next one would find its ports taken.
+    for (const held of [sameId, sameAddress, sameContainer]) {
+      if (held !== undefined && this.hasExpired(held)) this.expire(held);
+    }
     if (sameId !== undefined && this.holds(sameId)) {
       throw new ConflictError(
         `the id ${sameId.id} is in use`,
@@ -225,7 +230,7 @@ export class SandboxRegistry {
         `A live registration is never taken over. If that sandbox is gone, first run: sallyport unregister ${sameAddress.id}`,
       );
     }
-    if (sameContainer !== undefined) {
+    if (sameContainer !== undefined && this.holds(sameContainer)) {
       throw new ConflictError(
         `the container ${asked.container?.name ?? asked.containerId} is registered as ${sameContainer.id}`,
         `To register it anew, first run: sallyport unregister ${sameContainer.id}`,

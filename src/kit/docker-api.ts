@@ -22,6 +22,8 @@ const answerTimeoutMs = 5_000;
 const maxAnswerBytes = 16 * 1024 * 1024;
 // Attributes of an event hold every label of its container.
 const maxEventBytes = 1024 * 1024;
+/** After a gap every container is asked about: more at once than the view has places for, and Docker has others to serve. */
+const maxQuestions = 16;
 
 export interface EventStream {
   close(): void;
@@ -36,6 +38,8 @@ export interface EventHandlers {
 export class DockerApi {
   readonly socket: string;
   readonly #timeoutMs: number;
+  #questions = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(socket: string, timeoutMs = answerTimeoutMs) {
     this.socket = socket;
@@ -86,8 +90,16 @@ export class DockerApi {
   }
 
   async #read<T>(path: string, shape: z.ZodType<T>): Promise<T> {
-    const answer = await this.#ask(path);
-    return this.#parse(await this.#readAll(answer), shape);
+    if (this.#questions < maxQuestions) this.#questions++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      const answer = await this.#ask(path);
+      return this.#parse(await this.#readAll(answer), shape);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#questions--;
+      else next();
+    }
   }
 
   #parse<T>(text: string, shape: z.ZodType<T>): T {
@@ -116,12 +128,16 @@ export class DockerApi {
         headers: { host: 'docker', accept: 'application/json' },
       });
       const timer = setTimeout(() => asking.destroy(this.#slow()), this.#timeoutMs);
-      asking.once('error', (error) => {
+      asking.on('error', fail);
+      // Also without an answer and without an error: so it ends when the other side changes its protocol.
+      const onClose = (): void => {
         clearTimeout(timer);
-        fail(error);
-      });
+        fail(new Error('it ended the connection'));
+      };
+      asking.once('close', onClose);
       asking.once('response', (answer) => {
         clearTimeout(timer);
+        asking.off('close', onClose);
         if (answer.statusCode === 200) return resolve(answer);
         this.#readAll(answer).then((text) => fail(this.#refused(answer.statusCode ?? 0, text)), fail);
       });

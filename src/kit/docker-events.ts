@@ -6,6 +6,8 @@ import type { DockerEvent } from './docker-shapes.ts';
 
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
+/** A daemon that hangs keeps its stream open: this often it must give another sign of life. */
+const beatEveryMs = 10_000;
 
 export interface ListeningParts {
   readonly api: DockerApi;
@@ -13,6 +15,7 @@ export interface ListeningParts {
   /** From now on nothing is missed; what happened before must be asked for. */
   readonly onUp: () => void;
   readonly onDown: (error: DockerError) => void;
+  readonly beatMs?: number;
 }
 
 export class DockerEvents {
@@ -89,7 +92,23 @@ export class DockerEvents {
       throw known;
     }
     this.#pauseMs = firstPauseMs;
+    this.#feelPulse(this.#stream);
     onUp();
+  }
+
+  #feelPulse(stream: EventStream): void {
+    const { api, beatMs = beatEveryMs } = this.#parts;
+    const beat = async (): Promise<void> => {
+      try {
+        if (this.#stream === stream) await api.version();
+        if (this.#stream === stream) this.#feelPulse(stream);
+      } catch (error) {
+        if (this.#stream !== stream) return;
+        stream.close();
+        this.#down(asDockerError(error, api.socket));
+      }
+    };
+    setTimeout(() => void beat(), beatMs).unref();
   }
 
   #down(error: DockerError): void {

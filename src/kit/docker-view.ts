@@ -31,8 +31,9 @@ export function createDockerView(api: DockerApi, onFault: (error: unknown) => vo
       // What it may have sent is not read; the connection ends with the answer.
       response.setHeader('connection', 'close');
       serve(api, request, response).catch((error: unknown) => {
-        onFault(error);
         const known = asDockerError(error, api.socket);
+        // Whatever ends is asked about once more: that it is gone is an answer.
+        if (known.fault !== 'unknown') onFault(error);
         if (response.headersSent) response.destroy();
         else say(response, known.fault === 'unknown' ? 404 : 502, { message: known.message });
       });
@@ -69,6 +70,8 @@ async function stream(api: DockerApi, url: string, response: ServerResponse): Pr
     },
     ended: () => response.destroy(),
   });
+  // Who has gone meanwhile has told so already.
+  if (response.destroyed) return opened.close();
   response.once('close', () => opened.close());
   response.setHeader('content-type', 'application/json');
   response.flushHeaders();

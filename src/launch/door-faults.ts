@@ -12,9 +12,13 @@ export function notAnotherNamespace(pid: number): LaunchError {
 export function unreadableNamespace(pid: number, cause: unknown): LaunchError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : null;
   if (code === 'ENOENT') {
-    return new LaunchError(`there is no process ${pid}`, 'The sandbox may have ended already: start it again.', {
-      cause,
-    });
+    return new LaunchError(
+      `there is no process ${pid}`,
+      'The sandbox may have ended already: start it again. A gateway that is itself in a container does not see the processes of others: there, give the sandbox a network.',
+      {
+        cause,
+      },
+    );
   }
   return new LaunchError(
     `the namespaces of process ${pid} may not be seen by this user`,

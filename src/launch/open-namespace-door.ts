@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket as UdpSocket } from 'node:dgram';
 import type { EventEmitter } from 'node:events';
-import { Server } from 'node:net';
+import { Server, type Socket } from 'node:net';
 import { type NamespaceHandles, sandboxProxyPort } from '../kit/namespace-handles.ts';
 import { type DoorChildMessage, type DoorChildOrder, doorChildSource } from './door-child.ts';
 import { childFault, enteringFault, noNsenter, notAnotherNamespace } from './door-faults.ts';
@@ -113,16 +113,16 @@ class Receiver {
         this.#child.disconnect();
         return;
       case 'tcp':
-        if (handle instanceof Server) this.#tcp.set(message.port, handle);
+        if (handle instanceof Server) this.#tcp.set(message.port, notYet(handle));
         return;
       case 'dns-tcp':
-        if (handle instanceof Server) this.#dnsTcp = handle;
+        if (handle instanceof Server) this.#dnsTcp = notYet(handle);
         return;
       case 'dns-udp':
         if (handle instanceof UdpSocket) this.#dnsUdp.push(handle);
         return;
       case 'proxy':
-        if (handle instanceof Server) this.#proxy = handle;
+        if (handle instanceof Server) this.#proxy = notYet(handle);
     }
   }
 
@@ -131,6 +131,8 @@ class Receiver {
     const [dnsTcp, dnsUdp, proxy] = [this.#dnsTcp, this.#dnsUdp, this.#proxy];
     const whole = this.#ports.every((port) => tcp.has(port));
     if (this.#fault === null && whole && dnsTcp !== undefined && dnsUdp.length > 0 && proxy !== undefined) {
+      // Whoever asked for the door has it before the next connection can come: nothing is waited for in between.
+      for (const server of [...tcp.values(), dnsTcp, proxy]) server.off('connection', turnAway);
       return { tcp, dnsTcp, dnsUdp, proxy };
     }
     closeNamespaceHandles({
@@ -141,6 +143,18 @@ class Receiver {
     });
     throw this.#fault ?? enteringFault(this.#pid, this.#complaint);
   }
+}
+
+/**
+ * A server that came over accepts at once, before anybody serves it. A container runs before it has a door: a connection
+ * of it that nobody took up would end the gateway by being reset, at any time later.
+ */
+function notYet(server: Server): Server {
+  return server.on('connection', turnAway).on('error', () => {});
+}
+
+function turnAway(socket: Socket): void {
+  socket.on('error', () => {}).destroy();
 }
 
 /** Unlike `once` it is not cut short by an error of the emitter. */

@@ -34,6 +34,16 @@ export function needsUserNamespace(pid: number): boolean {
 export function addedInterfaces(pid: number): string[] {
   const kernelMade = new RegExp(kernelMadeInterface);
   const [, , ...lines] = readFileSync(`/proc/${pid}/net/dev`, 'latin1').split('\n');
-  const names = lines.map((line) => line.split(':', 1)[0]!.trim());
-  return names.filter((name) => name !== '' && !kernelMade.test(name));
+  const added = lines.filter((line) => {
+    const { name, counters } = readDeviceLine(line);
+    // Anybody may give such a name to a cable that leads elsewhere. The kernel's own are down, and have never carried a byte.
+    const isIdle = name === 'lo' || /^[0\s]*$/.test(counters);
+    return name !== '' && !(kernelMade.test(name) && isIdle);
+  });
+  return added.map((line) => readDeviceLine(line).name);
+}
+
+function readDeviceLine(line: string): { readonly name: string; readonly counters: string } {
+  const colon = line.indexOf(':');
+  return { name: line.slice(0, Math.max(colon, 0)).trim(), counters: line.slice(colon + 1) };
 }

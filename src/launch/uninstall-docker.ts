@@ -4,7 +4,10 @@ import { createDockerCommand, type DockerCommand, type DockerOptions } from './d
 import { isGone, launcherLabel } from './docker-leftovers.ts';
 import type { Found, Kept, Removable } from './uninstall-item.ts';
 
-const ownLabels = ['com.docker.compose.project=sallyport', 'sallyport-managed=true'];
+/** Not the label of a Compose project, which also lies on what the agent worked on, and on any project in a folder of our name. */
+const ownLabel = 'sallyport-managed=true';
+/** A label is inherited: an image that somebody built on one of ours has it too. */
+const ownImage = /(?:^|\/)sallyport-(?:gateway|sandbox|enforce):[^/]+$/;
 const launcherName = 'sallyport.launcher';
 
 interface Sort {
@@ -51,31 +54,37 @@ const sorts: readonly Sort[] = [
 export async function findInDocker(options: DockerOptions): Promise<Found> {
   const docker = createDockerCommand(options);
   const removable: Removable[] = [];
-  for (const sort of sorts) removable.push(...(await findSort(docker, sort)));
-  const { found, kept } = await findLeftovers(docker, new Set(removable.map(({ what }) => what)));
-  return { removable: [...found, ...removable], kept };
+  const kept: Kept[] = [];
+  for (const sort of sorts) {
+    const found = await findSort(docker, sort);
+    removable.push(...found.removable);
+    kept.push(...found.kept);
+  }
+  const left = await findLeftovers(docker, new Set(removable.map(({ what }) => what)));
+  return { removable: [...left.removable, ...removable], kept: [...left.kept, ...kept] };
 }
 
-async function findSort(docker: DockerCommand, sort: Sort): Promise<Removable[]> {
-  // Two filters of one call must both hold: so one call each.
-  const found = new Map<string, string>();
-  for (const label of ownLabels) {
-    for (const line of await lines(docker, [...sort.list, '--filter', `label=${label}`, '--format', sort.format])) {
-      const [id = '', ...name] = line.split(' ');
+async function findSort(docker: DockerCommand, sort: Sort): Promise<Found> {
+  const removable: Removable[] = [];
+  const kept: Kept[] = [];
+  for (const line of await lines(docker, [...sort.list, '--filter', `label=${ownLabel}`, '--format', sort.format])) {
+    const [id = '', name = ''] = line.split(' ');
+    const isNamedImage = sort.kind === 'image' && !name.includes('<none>');
+    if (isNamedImage && !ownImage.test(name)) {
+      kept.push({
+        what: `image ${name}`,
+        why: 'has our label, but not one of our names: it may be built on one of ours',
+        how: `docker image rm ${name}`,
+      });
       // An image is removed by its name, so that another name of it stays; one without a name by its id.
-      const key = sort.kind === 'image' && !line.includes('<none>') ? name.join(' ') : id;
-      if (id !== '') found.set(key, name.join(' '));
-    }
+    } else removable.push(removableOf(docker, sort, isNamedImage ? name : id, name));
   }
-  return [...found].map(([id, name]) => removableOf(docker, sort, id, name));
+  return { removable, kept };
 }
 
 /** Containers of `sallyport run --image` whose launcher was killed. */
-async function findLeftovers(
-  docker: DockerCommand,
-  known: ReadonlySet<string>,
-): Promise<{ found: Removable[]; kept: Kept[] }> {
-  const found: Removable[] = [];
+async function findLeftovers(docker: DockerCommand, known: ReadonlySet<string>): Promise<Found> {
+  const removable: Removable[] = [];
   const kept: Kept[] = [];
   const [sort] = sorts;
   const format = `${sort!.format} {{.Label "${launcherName}"}}`;
@@ -86,7 +95,7 @@ async function findLeftovers(
   for (const line of await lines(docker, [...sort!.list, '--filter', `label=${launcherName}`, '--format', format])) {
     const [id = '', name = '', label = ''] = line.split(' ');
     if (known.has(`container ${name}`)) continue;
-    if (isGone(label, identity)) found.push(removableOf(docker, sort!, id, name));
+    if (isGone(label, identity)) removable.push(removableOf(docker, sort!, id, name));
     else {
       kept.push({
         what: `container ${name}`,
@@ -95,7 +104,7 @@ async function findLeftovers(
       });
     }
   }
-  return { found, kept };
+  return { removable, kept };
 }
 
 function removableOf(docker: DockerCommand, sort: Sort, id: string, name: string): Removable {

@@ -58,7 +58,7 @@ function notLooked(why: string): Kept {
   return {
     what: 'firewall rules',
     why: `were not looked for: ${why}`,
-    how: 'Where `sallyport firewall apply` was used: sudo sallyport firewall remove',
+    how: 'Where `sallyport firewall apply` was used: sudo sallyport firewall remove --all',
   };
 }
 

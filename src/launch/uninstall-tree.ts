@@ -90,11 +90,12 @@ export class OpenFolder {
       return;
     }
     if (found.dev !== work.device) throw new Error('another file system is mounted there: unmount it first');
+    // Also before it is moved: a folder that its owner may not write to cannot be given another parent.
+    this.#unlock(name, found);
     if (depth >= maxDepth) {
       this.#layAside(name, work);
       return;
     }
-    this.#unlock(name, found);
     const folder = this.enter(name);
     try {
       for (const entry of folder.names()) folder.#remove(entry, work, depth + 1);

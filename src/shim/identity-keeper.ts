@@ -22,6 +22,7 @@ export class IdentityKeeper {
   #timer: NodeJS.Timeout | null = null;
   #stopped = false;
   #failures = 0;
+  /** By a clock that nobody sets: one that was a day ahead for a moment must not hold up renewals for a day. */
   #nextTryMs = 0;
   #saidMemoryOnly = false;
 
@@ -45,10 +46,9 @@ export class IdentityKeeper {
   }
 
   async #look(): Promise<void> {
-    const now = Date.now();
-    if (isDue(this.#current, now) && now >= this.#nextTryMs) await this.#renew();
+    if (isDue(this.#current, Date.now()) && performance.now() >= this.#nextTryMs) await this.#renew();
     if (this.#stopped) return;
-    const next = Math.max(renewalTime(this.#current), this.#nextTryMs) - Date.now();
+    const next = Math.max(renewalTime(this.#current) - Date.now(), this.#nextTryMs - performance.now());
     this.#timer = setTimeout(() => void this.#look(), Math.min(Math.max(next, 0), longestWaitMs));
   }
 
@@ -60,12 +60,12 @@ export class IdentityKeeper {
       const renewed = await this.#ports.renew(this.#current);
       this.#take(renewed);
       // Near the end of a registration that ends for good, every certificate is past its half when it comes.
-      this.#nextTryMs = Date.now() + longestWaitMs;
+      this.#nextTryMs = performance.now() + longestWaitMs;
       log.info('the certificate was renewed', { until: time(renewed.validUntilMs) });
     } catch (error) {
       this.#failures++;
       const waitMs = Math.min(firstRetryMs * 2 ** (this.#failures - 1), lastRetryMs);
-      this.#nextTryMs = Date.now() + waitMs;
+      this.#nextTryMs = performance.now() + waitMs;
       this.#complain(error, waitMs);
       return;
     }
@@ -81,7 +81,7 @@ export class IdentityKeeper {
   /** After a new registration the old certificate cannot be renewed, and the new one needs no restart. */
   async #takeFromFolder(): Promise<void> {
     const found = await this.#ports.load().catch(() => null);
-    if (found === null || found.validUntilMs <= this.#current.validUntilMs) return;
+    if (found === null || !isBetter(found, this.#current)) return;
     this.#take(found);
     this.#ports.log.info('took the new identity from the folder', {
       sandbox: found.sandboxId,
@@ -115,6 +115,12 @@ export class IdentityKeeper {
       });
     }
   }
+}
+
+/** Of another registration it was put there by a person: then the one in use is good for nothing, however long it lives. */
+function isBetter(found: Identity, current: Identity): boolean {
+  if (found.name !== current.name) return !hasEnded(found, Date.now());
+  return found.validUntilMs > current.validUntilMs;
 }
 
 function time(ms: number): string {

@@ -16,8 +16,22 @@ const closeWait = 8;
 const clientStates: readonly number[] = [established, finWait1, finWait2];
 const ownStates: readonly number[] = [established, closeWait];
 
+/**
+ * The kernel gives the table out in pieces. Between two of them it may pass over a row, or give it twice, when others of the
+ * same bucket come and go: what was not seen in one look is looked for again. Each look is a whole proof of its own.
+ */
+const looks = 3;
+
 /** null: it could not be proven, and the connection is to be refused. */
 export async function findPeerUid(socket: Socket, tables: Pick<SocketTables, 'read'>): Promise<number | null> {
+  for (let look = 0; look < looks; look++) {
+    const uid = await lookOnce(socket, tables);
+    if (uid !== null) return uid;
+  }
+  return null;
+}
+
+async function lookOnce(socket: Socket, tables: Pick<SocketTables, 'read'>): Promise<number | null> {
   const { remoteAddress, remotePort, localAddress, localPort } = socket;
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return null;
   const inode = inodeOf(socket);
@@ -40,13 +54,15 @@ export async function findPeerUid(socket: Socket, tables: Pick<SocketTables, 're
     const found = rows.filter(
       (row) => row.local === client && row.remote === own && row.inode !== 0 && clientStates.includes(row.state),
     );
-    if (found.length === 0) continue;
-    if (found.length > 1) return null;
+    const last = found.at(-1);
+    if (last === undefined) continue;
+    // The same socket twice is one; two sockets are a port that changed hands.
+    if (found.some((row) => row.inode !== last.inode || row.uid !== last.uid)) return null;
     // Both ends of a connection have the same pair of addresses, and no other connection can have it while this one is
     // open. So if our end is still open when it is looked at *after* the client's row was read, that row was its other end.
-    const after = rows.slice(rows.indexOf(found[0]!) + 1);
+    const after = rows.slice(rows.lastIndexOf(last) + 1);
     const stillOpen = (table === ownTable && after.some(isOwn)) || (await tables.read(ownTable)).some(isOwn);
-    return stillOpen ? found[0]!.uid : null;
+    return stillOpen ? last.uid : null;
   }
   return null;
 }

@@ -13,7 +13,7 @@ let project: string;
 /** Somebody's own project, which knows nothing of Sallyport: two services on the default network. */
 const theirs = {
   services: {
-    app: { image: baseImage, command: ['sleep', 'infinity'], user: '54321', tmpfs: ['/tmp'] },
+    app: { image: baseImage, command: ['sleep', 'infinity'], user: '54321', tmpfs: ['/tmp'], volumes: ['.:/project'] },
     db: { image: baseImage, command: ['sleep', 'infinity'] },
   },
 };
@@ -27,8 +27,6 @@ beforeAll(async () => {
   cpSync(join(root, 'docker-compose.override.example.yml'), join(project, 'docker-compose.override.yml'));
   for (const name of ['sandbox.env', 'sandbox-entrypoint'])
     cpSync(join(root, 'docker', name), join(project, 'sallyport', name));
-  for (const name of ['sallyport.yaml', 'far-side.pem'])
-    cpSync(join(ground.clone, 'policy', name), join(project, 'sallyport', name));
   cpSync(join(root, 'docker', 'compose.secrets.yml'), join(project, 'secrets.yml'));
   const up = await compose('up', '--detach');
   if (up.code !== 0) throw new Error(up.stderr);
@@ -38,15 +36,19 @@ afterAll(async () => {
   await ground?.stop();
 }, 60_000);
 
-function compose(...args: string[]): Promise<ClientRun> {
+function environment(): Record<string, string> {
   const files = ['docker-compose.yml', 'docker-compose.override.yml', 'secrets.yml'];
-  const own = {
+  return {
+    ...ground.client.env,
     COMPOSE_FILE: files.join(':'),
     COMPOSE_PROJECT_NAME: 'theirs',
-    SALLYPORT_CONFIG_DIR: './sallyport',
+    SALLYPORT_CONFIG_DIR: join(ground.clone, 'policy'),
     SALLYPORT_SECRETS: join(ground.clone, 'secrets'),
   };
-  return runClient('docker-compose', args, { ...ground.client, cwd: project, env: { ...ground.client.env, ...own } });
+}
+
+function compose(...args: string[]): Promise<ClientRun> {
+  return runClient('docker-compose', args, { ...ground.client, cwd: project, env: environment() });
 }
 
 const inService = (service: string, script: string): Promise<ClientRun> =>
@@ -75,5 +77,17 @@ describe('docker-compose.override.example.yml on top of a project that knows not
     }
     const unnamed = await inService('db', 'curl -s --proxy http://gateway:8080 http://api.github.com/user');
     expect(unnamed.stdout).toContain('"sandbox.unknown"');
+  });
+
+  test('it does not start before somebody has said where its configuration is', async () => {
+    const env = { ...environment(), SALLYPORT_CONFIG_DIR: '' };
+    const run = await runClient('docker-compose', ['config'], { ...ground.client, cwd: project, env });
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining('a folder outside the project') });
+  });
+
+  test('a service that has the project mounted does not have the configuration of the gateway in it', async () => {
+    const found = await inService('app', 'find /project -type f');
+    expect(found.stdout).toContain('/project/sallyport/sandbox.env');
+    expect(found.stdout).not.toContain('sallyport.yaml');
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { bridge, type FirewallGround, makeFirewallGround, seats, table } from '../support/firewall-ground.ts';
+import { bridge, type FirewallGround, makeFirewallGround, outside, seats, table } from '../support/firewall-ground.ts';
 import { type ClientRun, runClient, startClient } from '../support/run-client.ts';
 import { type BuiltCommand, buildCommand } from '../support/spawn-gateway.ts';
 
@@ -53,6 +53,14 @@ describe('sallyport firewall', () => {
     // From the configuration: the gateway door with the ports of the policy, and the proxy that listens there.
     expect(stdout).toContain('tcp dport { 53, 80, 443, 8080, 8443 }');
     expect(stdout).toContain(`ip daddr != ${hostSide.v4} `);
+    expect(await rulesetNow()).toBe(before);
+  });
+
+  test('an interface that is no bridge is not cut off', async () => {
+    const before = await rulesetNow();
+    const { stderr, code } = await firewall('apply', '--bridge', 'out0', '--gateway', outside.hostV4, '--port', '8080');
+    expect(stderr).toContain('out0 is not a bridge');
+    expect(code).not.toBe(0);
     expect(await rulesetNow()).toBe(before);
   });
 
@@ -129,6 +137,29 @@ describe('sallyport firewall', () => {
     expect((await firewall('apply', ...words)).stdout).toContain('in the place of other rules of ours');
     expect(await rulesetNow()).toContain('chain gateway_sends');
     expect((await firewall('apply', ...onHost)).code).toBe(0);
+  });
+
+  test('watched, it follows the ports of the policy, and stays as it is while that is not valid', async () => {
+    const inside = [`--target=${ground.pids.host}`, '--net', '--', process.execPath, main(), 'firewall', 'apply'];
+    const watching = startClient('nsenter', [...inside, ...onHost, '--watch'], { env: environment() });
+    const portsAre = (ports: string) =>
+      eventually(async () => (await rulesetNow()).includes(`tcp dport { 53, 80, 443, 8080, ${ports} }`), ports);
+    const listen = { gateway: '192.0.2.0/24', proxy: '192.0.2.0/24:8080' };
+    try {
+      await portsAre('8443');
+      built.writeConfig({ allow: [{ host: 'api.example.com', ports: [8443, 8444] }], listen });
+      await portsAre('8443, 8444');
+      built.writeConfig({ allow: 'nobody knows', listen });
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      await portsAre('8443, 8444');
+      // Where the gateway listens is settled when it starts.
+      built.writeConfig({ allow: [{ host: 'api.example.com', ports: [8443] }], listen: { proxy: '192.0.2.1:8081' } });
+      await portsAre('8443');
+    } finally {
+      watching.kill();
+      await watching.ended;
+      built.writeConfig({ allow: [{ host: 'api.example.com', ports: [8443] }], listen });
+    }
   });
 
   test('removed, the rules of the host are what they were', async () => {

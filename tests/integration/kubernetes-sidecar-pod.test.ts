@@ -74,6 +74,10 @@ describe('the sidecar pod, without a cluster', () => {
       const run = await runContainer(host, container('register'));
       expect([run.code, run.stderr, run.stdout]).toEqual([0, '', '']);
     }
+    // Not after a quiet day: there is nobody in the pod who would register it again.
+    const listed = await runContainer(host, container('register'), ['sallyport', 'list', '--json']);
+    const [{ expires_at }] = JSON.parse(listed.stdout) as [{ expires_at: string }];
+    expect(Date.parse(expires_at)).toBeGreaterThan(Date.now() + 1000 * 86_400_000);
   });
 
   test('agent: the door knows it, and refuses what the policy does not allow, in words', async () => {

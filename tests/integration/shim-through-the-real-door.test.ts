@@ -93,6 +93,17 @@ describe('the identity of the shim', () => {
     expect(again.name).toBe(old.name);
   });
 
+  test('keeps the registration alive by renewing, as any traffic does', async () => {
+    const expiry = async (): Promise<number> => {
+      const { json } = await gateway.admin('GET', '/internal/containers/far-box');
+      return Date.parse(json<{ expires_at: string }>().expires_at);
+    };
+    const before = await expiry();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await renewIdentity({ host: '127.0.0.1', port: door }, readIdentity(granted));
+    expect(await expiry()).toBeGreaterThan(before);
+  });
+
   test('is worth nothing once the sandbox is gone, also when it is registered anew', async () => {
     const old = readIdentity(granted);
     await gateway.admin('DELETE', '/internal/containers/far-box');

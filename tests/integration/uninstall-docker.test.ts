@@ -5,8 +5,8 @@ import { type DockerWorld, startDockerWorld } from '../support/docker-world.ts';
 import { makeUninstallGround, type UninstallGround } from '../support/uninstall-ground.ts';
 
 const ours = ['--label', 'sallyport-managed=true'];
-const project = ['--label', 'com.docker.compose.project=sallyport'];
-const theirs = ['--label', 'com.docker.compose.project=sallyport-of-somebody'];
+/** What Compose puts on everything of a clone in a folder of our name, and of any project in one: also on what is not ours. */
+const theirs = ['--label', 'com.docker.compose.project=sallyport'];
 
 let world: DockerWorld;
 let ground: UninstallGround;
@@ -15,19 +15,21 @@ beforeAll(async () => {
   world = await startDockerWorld();
   ground = makeUninstallGround();
   rmSync(join(ground.programs, 'docker'));
-  await world.importImage('ours', { programs: ['sleep'] }, ['LABEL sallyport-managed=true']);
+  await world.importImage('sallyport-gateway', { programs: ['sleep'] }, ['LABEL sallyport-managed=true']);
+  // Built on one of ours: it has the label too.
+  await world.docker('tag', 'sallyport-gateway', 'built-on-ours');
   await world.importImage('theirs', { programs: ['sleep'] });
   for (const [kind, ...words] of [
     ['network', 'create', '--internal', ...ours, 'our-network'],
     ['network', 'create', '--internal', ...theirs, 'their-network'],
-    ['volume', 'create', ...project, 'our-volume'],
-    ['volume', 'create', 'their-volume'],
+    ['volume', 'create', ...ours, 'our-volume'],
+    ['volume', 'create', ...theirs, 'their-volume'],
     [
       'run',
       '--detach',
       '--name',
       'ours',
-      ...project,
+      ...ours,
       '--network',
       'our-network',
       '-v',
@@ -113,12 +115,19 @@ test('--docker removes what carries our label and what dead launchers left; ever
   const env = { ...world.environment, HOME: ground.userHome, PATH: ground.env.PATH! };
   const { code, out } = await ground.uninstall(['--yes', '--docker'], { env });
   expect([code, out]).toEqual([0, expect.stringContaining('removed  container ours')]);
-  for (const gone of ['container leftover', 'network our-network', 'volume our-volume', 'image ours:latest'])
+  for (const gone of [
+    'container leftover',
+    'network our-network',
+    'volume our-volume',
+    'image sallyport-gateway:latest',
+  ])
     expect(out).toContain(`removed  ${gone}`);
   expect(out).toContain('container living is a sandbox whose launcher may still be running');
+  expect(out).toContain('image built-on-ours:latest has our label, but not one of our names');
   expect(await everything()).toEqual([
     'container living',
     'container theirs',
+    'image built-on-ours',
     'image theirs',
     'network their-network',
     'volume their-volume',

@@ -53,7 +53,7 @@ test('an ordinary user is told that rules were not looked for, and how to', asyn
   const { removable, kept } = await findRules({ env: ground.env, isMark, isRoot: false });
   expect(removable).toEqual([]);
   expect(kept[0]).toMatchObject({ why: 'were not looked for: only root can look at them' });
-  expect(kept[0]!.how).toContain('sudo sallyport firewall remove');
+  expect(kept[0]!.how).toContain('sudo sallyport firewall remove --all');
 });
 
 test('where nft cannot be asked, that is said and not taken for "no rules"', async () => {

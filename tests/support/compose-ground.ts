@@ -167,9 +167,7 @@ export function writeConfig(clone: string, more: Record<string, unknown> = {}): 
 
 function layDownSecrets(folder: string): void {
   mkdirSync(folder);
-  for (const [name, value] of Object.entries({ github: githubToken, anthropic: anthropicKey })) {
-    const path = join(folder, name);
-    writeFileSync(path, `${value}\n`, { mode: 0o600 });
-    chownSync(path, gatewayUser, gatewayUser);
-  }
+  const path = join(folder, 'github');
+  writeFileSync(path, `${githubToken}\n`, { mode: 0o600 });
+  chownSync(path, gatewayUser, gatewayUser);
 }

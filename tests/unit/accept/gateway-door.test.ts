@@ -128,6 +128,14 @@ describe('ports that change with the policy', () => {
     expect(door?.addresses).toContain(`${address}:8443`);
   });
 
+  test('nor does it keep the others shut', async () => {
+    const { listenOn } = await open({ ports: [] });
+    await occupy(8444, address);
+    await expect(listenOn([8444, 8445])).rejects.toThrow(`tcp ${address}:8444 (EADDRINUSE)`);
+    expect(door?.addresses).toContain(`${address}:8445`);
+    expect(await isOpen(8445)).toBe(true);
+  });
+
   test('a door that is closed meanwhile opens nothing more', async () => {
     const { listenOn, close } = await open({ ports: [] });
     const changed = listenOn([8443]);

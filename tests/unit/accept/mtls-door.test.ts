@@ -240,4 +240,15 @@ describe('a gateway runs for months', () => {
     expect((await before.answer()).head).toMatch(/^HTTP\/1\.1 502 /);
     await other.stop();
   });
+
+  test("the door's certificate is replaced when the clock that it was made by turns out to have been ahead", async () => {
+    const other = await openMtlsGround();
+    const known = await other.register({ id: 'one', proof: ['mtls'] });
+    const options = { trusted: other.identityCa.certificatePem };
+    other.clock.aheadMs = 30 * 86_400_000;
+    await expect(dialMtls(other.port, known, options)).rejects.toThrow(/not yet valid/);
+    other.clock.aheadMs = 0;
+    (await dialMtls(other.port, known, options)).destroy();
+    await other.stop();
+  });
 });

@@ -35,7 +35,10 @@ export function fakePorts(): FakePorts {
       if (find(String(container_ip)) !== null) throw new AdminError(409, 'sandbox.conflict', 'the address is in use');
       const record = { container_ip, expires_at: '2027-01-15T00:00:00.000Z', ...rest, id: String(id) };
       records.set(record.id, record);
-      return { record, proof: { secret: 'proof-of-sbx', proxy_url: 'http://127.0.0.1:8080' } };
+      const identity = { certificate: 'its certificate', key: 'its key', ca: 'its ca', expires_at: 'later' };
+      const isMtls = Array.isArray(rest.proof) && rest.proof.includes('mtls');
+      const proof = { secret: 'proof-of-sbx', proxy_url: 'http://127.0.0.1:8080', ...(isMtls && { identity }) };
+      return { record, proof };
     },
     list: () => [...records.values()],
     find,

@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Running, startFake } from '../admin/fake-ports.ts';
 import { runWith } from './command-line.ts';
@@ -103,6 +105,27 @@ describe('sallyport register', () => {
     expect(code).toBe(2);
     expect(err).toContain('--identity DIR');
     expect(gateway.ports.records.size).toBe(0);
+  });
+
+  test('a key that has its place is shown nowhere else, and a place without a key is a mistake', async () => {
+    const folder = join(gateway.home, 'identity');
+    const { out } = await run('register', '--proof', 'mtls', '--identity', folder, '--json');
+    expect(readFileSync(join(folder, 'key.pem'), 'utf8')).toBe('its key');
+    expect(out).not.toContain('its key');
+    expect(JSON.parse((await run('register', '--proof', 'mtls', '--json')).out)).toMatchObject({
+      grant: { identity: { key: 'its key' } },
+    });
+    gateway.ports.records.clear();
+    const forgotten = await run('register', '--identity', folder);
+    expect([forgotten.code, gateway.ports.records.size]).toEqual([2, 0]);
+    expect(forgotten.err).toContain('--proof mtls');
+  });
+
+  test('a key that could not be kept leaves no registration behind', async () => {
+    const folder = join(gateway.home, 'crowded');
+    mkdirSync(join(folder, 'key.pem', 'in-the-way'), { recursive: true, mode: 0o700 });
+    const { code } = await run('register', '--proof', 'mtls', '--identity', folder);
+    expect([code, gateway.ports.records.size]).toEqual([1, 0]);
   });
 
   test('an address in use is a failure (1), a wrong choice is wrong usage (2)', async () => {

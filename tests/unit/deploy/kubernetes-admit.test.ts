@@ -99,6 +99,16 @@ describe('deploy/kubernetes/admit', () => {
     expect(() => readFileSync(join(folder, 'registered'))).toThrow();
   });
 
+  test('a name that is still in use is told as the gateway tells it, with what ends it', async () => {
+    put('bin/sallyport', '#!/bin/sh\necho "sallyport: the id agent is in use" >&2; exit 1\n', 0o755);
+    const run = await admit(['agent']);
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(
+      /^sallyport: the id agent is in use\nadmit: agent is not registered\..* unregister agent\n$/,
+    );
+    expect(applied().map(({ kind }) => kind)).toEqual(['ConfigMap']);
+  });
+
   test('a gateway that has published nothing is an error, and nobody is registered', async () => {
     rmSync(join(folder, 'handover', 'ca.pem'));
     const run = await admit(['agent']);

@@ -67,6 +67,15 @@ describe.each([
 });
 
 describe('the override for existing projects', () => {
+  // Guards: a project is mounted where an agent works, and a changed configuration takes hold within a second.
+  test('takes no configuration from the project: its folder must be named', () => {
+    const ofGateway = override.services.gateway!.volumes!.map(String);
+    expect(ofGateway.find((volume) => volume.includes(':/etc/sallyport'))).toMatch(
+      /^\$\{SALLYPORT_CONFIG_DIR:\?[^}]+\}:\/etc\/sallyport:ro$/,
+    );
+    expect(ofGateway.filter((volume) => volume.startsWith('.'))).toEqual([]);
+  });
+
   test('has the same witness and the same gateway', () => {
     const bare = ({ build: _build, networks: _networks, volumes: _volumes, ...rest }: Service): Service => rest;
     for (const name of ['witness', 'gateway']) {

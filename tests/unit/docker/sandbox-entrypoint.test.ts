@@ -61,13 +61,22 @@ describe('the entrypoint of a sandbox', () => {
     expect((await begin(['echo'], { SALLYPORT_CA: empty })).stderr).toContain('no CA certificate');
   });
 
-  test.each(['sandbox.unknown', 'sandbox.unconfirmed', 'sandbox.expired'])('%s is not an open door', async (code) => {
+  const closed = ['sandbox.unknown', 'sandbox.unconfirmed', 'sandbox.expired', 'sandbox.proof-missing'];
+  test.each(closed)('%s is not an open door', async (code) => {
     answers = [code];
     const run = await begin(['echo', 'started']);
     expect(run).toMatchObject({ code: 69, stdout: '' });
     expect(run.stderr).toContain('the gateway does not know this container');
     expect(run.stderr).toContain(code);
+    expect(run.stderr).toContain('docker compose logs gateway says why');
     expect(run.stderr).toContain('sallyport register --container');
+  });
+
+  test.each(['shim.gateway', 'shim.identity'])('%s is not one either: the gateway was not asked', async (code) => {
+    answers = [code];
+    const run = await begin(['echo', 'started']);
+    expect(run).toMatchObject({ code: 69, stdout: '' });
+    expect(run.stderr).toContain('the shim does not lead to the gateway');
   });
 
   test('a door that is shut is told with its address', async () => {

@@ -15,12 +15,17 @@ class PretendDocker {
   inspections = 0;
   /** Set: answers wait. */
   hold: Promise<void> | null = null;
+  /** Set: it answers with this status in place of a container. */
+  fault: number | null = null;
+  /** Set: it takes whoever wants to hear its events, and says nothing. */
+  deaf = false;
   readonly #server: Server;
   readonly #streams = new Set<ServerResponse>();
 
   constructor(socket: string) {
     this.#server = createServer((request, response) => {
       if (request.url?.startsWith('/events')) {
+        if (this.deaf) return;
         this.#streams.add(response);
         response.flushHeaders();
       } else void this.#inspect(response);
@@ -32,7 +37,8 @@ class PretendDocker {
     this.inspections++;
     const text = JSON.stringify(this.#container());
     await this.hold;
-    response.end(text);
+    response.statusCode = this.fault ?? 200;
+    response.end(this.fault === null ? text : '{"message":"no"}');
   }
 
   #container(): object {
@@ -140,7 +146,56 @@ describe('a broken stream of events', () => {
   });
 });
 
+describe('a question that Docker could not answer', () => {
+  test('is put again by itself: who comes by certificate has no address to be asked about', async () => {
+    const record = gateway.registry.find('agent')!;
+    docker.fault = 500;
+    docker.say('rename');
+    await eventually(() => !record.confirmed, 'it is unconfirmed');
+    expect(gateway.docker.status().detail).toBe('0 of 1 container confirmed by Docker');
+    docker.fault = null;
+    await eventually(() => record.confirmed, 'it is confirmed again', 10_000);
+  });
+});
+
+describe('a container that is registered while Docker falls silent', () => {
+  test('is not believed, though Docker has said all that a registration needs', async () => {
+    await gateway.registry.remove('agent');
+    let release = (): void => {};
+    docker.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const asked = docker.inspections;
+    const registering = gateway.register({ id: 'again', container_id: 'agent', proof: ['secret'] });
+    await eventually(() => docker.inspections > asked, 'the question is under way');
+    docker.deaf = true;
+    docker.breakOff();
+    await eventually(() => gateway.log.some((line) => line.includes('not heard')), 'the silence is noticed');
+    release();
+    await registering;
+    expect(gateway.registry.find('again')!.confirmed).toBe(false);
+  });
+});
+
 describe('another Docker socket in the policy', () => {
+  test('has the word alone: what the one before still answers ends nothing', async () => {
+    let release = (): void => {};
+    docker.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const asked = docker.inspections;
+    docker.say('rename');
+    await eventually(() => docker.inspections > asked, 'a question is under way');
+    const other = new PretendDocker(join(folder, 'other.sock'));
+    gateway.configure({ socket: join(folder, 'other.sock') });
+    docker.fault = 404;
+    release();
+    await eventually(() => gateway.registry.find('agent')?.confirmed !== false, 'it has its answer');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await gateway.call(address)).toBe('agent');
+    other.close();
+  });
+
   test('is asked about every container before it is served again', async () => {
     const elsewhere = join(folder, 'other.sock');
     gateway.configure({ socket: elsewhere });

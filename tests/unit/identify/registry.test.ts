@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Registration } from '../../../src/identify/registration.ts';
 import { ConflictError, RegistrationError } from '../../../src/identify/registration-error.ts';
 import { SandboxRegistry } from '../../../src/identify/registry.ts';
 import { toPublic } from '../../../src/identify/sandbox-record.ts';
@@ -113,6 +114,30 @@ describe('what is in use is never taken over', () => {
     t.clock.advance(25 * hour);
     const { record } = await t.registry.register({ container_ip: '172.18.0.5', id: 'three' });
     expect(t.registry.list()).toEqual([record]);
+  });
+});
+
+describe('a container', () => {
+  const container = { name: 'agent', network: null, mac: null, pid: 7, startedAt: '2026-01-01T00:00:00Z' };
+  const witness = async (asked: Registration): Promise<Registration> => ({
+    ...asked,
+    containerId: 'ab'.repeat(32),
+    container,
+    proof: ['socket'],
+    namespacePid: 7,
+  });
+
+  test('is registered once, and anew as soon as its time is over: the door of before goes first', async () => {
+    const { registry, clock } = await openTestRegistry({ witness });
+    const removed: string[] = [];
+    registry.onRemoved((id) => removed.push(id));
+    const until = new Date(clock.nowMs + hour).toISOString();
+    await registry.register({ id: 'one', container_id: 'agent', expires_at: until });
+    expect(await codeOf(registry.register({ id: 'two', container_id: 'agent' }))).toBe('409 sandbox.conflict');
+    clock.advance(hour);
+    await registry.register({ id: 'two', container_id: 'agent' });
+    expect(removed).toEqual(['one']);
+    await registry.close();
   });
 });
 

@@ -64,6 +64,16 @@ describe('Docker that cannot be asked is told apart from Docker that says no', (
     await expect(api.listContainers()).rejects.toMatchObject({ fault: 'slow' });
   });
 
+  test('it hangs up in the middle of another protocol', async () => {
+    const server = createNetServer((client) => {
+      client.on('error', () => {});
+      client.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
+    });
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    opened.push({ close: () => server.close() });
+    await expect(new DockerApi(socket, 200).version()).rejects.toMatchObject({ fault: 'failed' });
+  });
+
   test('it answers without end', async () => {
     await pretend((_request, response) => {
       const more = (): void => {
@@ -139,6 +149,32 @@ describe('the stream of events', () => {
     await events.ready();
     await eventually(() => states.join() === 'up,down,up', 'it is up again');
     expect(events.isUp).toBe(true);
+  });
+
+  test('is not believed when it is open and nothing else answers: a Docker that hangs says nothing either', async () => {
+    let hangs = false;
+    await pretend((request, response) => {
+      if (hangs) return;
+      if (request.url === '/version') response.end('{"Version":"1","ApiVersion":"1"}');
+      else response.flushHeaders();
+    });
+    const states: string[] = [];
+    const events = new DockerEvents({
+      api: new DockerApi(socket, 100),
+      onEvent: () => {},
+      onUp: () => states.push('up'),
+      onDown: ({ fault }) => states.push(fault),
+      beatMs: 20,
+    });
+    opened.unshift(events);
+    await events.ready();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(states).toEqual(['up']);
+    hangs = true;
+    await eventually(() => states.length > 1, 'its silence is noticed');
+    expect([states[1], events.isUp]).toEqual(['slow', false]);
+    hangs = false;
+    await eventually(() => events.isUp, 'it is up again');
   });
 
   test('is not tried more often because it is asked for more often', async () => {

@@ -63,6 +63,19 @@ describe('a certificate', () => {
     expect(renew).toHaveBeenCalledTimes(1);
   });
 
+  test('is renewed in time after a clock that was wrong for a moment', async () => {
+    const right = Date.now();
+    await start(fresh());
+    vi.setSystemTime(right + 24 * 60 * minuteMs);
+    renew.mockRejectedValue(new Error('the gateway answered with a certificate that has ended'));
+    await pass(1);
+    expect(renew).toHaveBeenCalled();
+    vi.setSystemTime(right + minuteMs);
+    renew.mockReset().mockImplementation(async () => fresh());
+    await pass(30);
+    expect(renew).toHaveBeenCalledTimes(1);
+  });
+
   test('that cannot live longer is not asked for without pause', async () => {
     // The registration ends for good in three minutes: every certificate is backdated further than that.
     const end = Date.now() + 3 * minuteMs;
@@ -106,6 +119,15 @@ describe('when renewing fails', () => {
     const placed = readIdentity(identities.identity({ id: 'box', binding: 'f'.repeat(32), until: 60 }));
     load.mockResolvedValue(placed);
     await pass(10);
+    expect(keeper.current).toBe(placed);
+  });
+
+  test('also one that ends sooner: of another registration, it is the only one that is good', async () => {
+    renew.mockRejectedValue(new Error('another registration'));
+    await start(fresh());
+    const placed = readIdentity(identities.identity({ id: 'box', binding: 'f'.repeat(32), until: 45 }));
+    load.mockResolvedValue(placed);
+    await pass(31);
     expect(keeper.current).toBe(placed);
   });
 

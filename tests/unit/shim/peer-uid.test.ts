@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findPeerUid } from '../../../src/shim/peer-uid.ts';
-import { SocketTables } from '../../../src/shim/socket-table.ts';
+import { type SocketRow, SocketTables, type TableName, tableForm } from '../../../src/shim/socket-table.ts';
 import { Dialer } from './dialer.ts';
 
 let dialer: Dialer;
@@ -81,5 +81,38 @@ describe('the uid at the other end of a loopback connection', () => {
     for (const uid of uids) await dialer.connect(`many ${uid}`, uid, port);
     await all;
     expect(found.sort()).toEqual(uids);
+  });
+
+  /** As the kernel gives its table out under load: not every row once. */
+  const firstLookAs = (change: (rows: readonly SocketRow[]) => readonly SocketRow[]) => {
+    const tables = new SocketTables();
+    let reads = 0;
+    return {
+      async read(table: TableName) {
+        const rows = await tables.read(table);
+        return reads++ === 0 ? change(rows) : rows;
+      },
+    };
+  };
+
+  test('is found where the kernel passes over a row of it, or gives one twice', async () => {
+    const { server, port } = await listen('127.0.0.1');
+    const [socket] = await Promise.all([take(server), dialer.connect('torn', 54_321, port)]);
+    const there = tableForm('127.0.0.1', socket.remotePort!, 'tcp');
+    const isClient = (row: SocketRow): boolean => row.local === there;
+    const isOwn = (row: SocketRow): boolean => row.remote === there;
+    for (const [what, tables] of Object.entries({
+      passedOver: firstLookAs((rows) => rows.filter((row) => !isClient(row))),
+      ownPassedOver: firstLookAs((rows) => rows.filter((row) => !isOwn(row))),
+      twice: firstLookAs((rows) => [...rows.filter(isClient), ...rows]),
+    })) {
+      expect(await findPeerUid(socket, tables), what).toBe(54_321);
+    }
+    // Two sockets under one pair of addresses: the port changed hands in the middle, in every look.
+    const two = async (table: TableName): Promise<readonly SocketRow[]> => {
+      const rows = await new SocketTables().read(table);
+      return [...rows.filter(isClient).map((row) => ({ ...row, inode: row.inode + 1, uid: 54_323 })), ...rows];
+    };
+    expect(await findPeerUid(socket, { read: two })).toBeNull();
   });
 });
