@@ -90,7 +90,9 @@ function wordsOf({ folder, built, enter }: PodHost, container: Container, comman
   });
   const uid = container.securityContext?.runAsUser ?? 0;
   const user = [...asUser(uid), '--bounding-set=-all', '--no-new-privs'];
-  return [...enter, 'bwrap', '--die-with-parent', ...fixed, ...mounts, '--remount-ro', '/', '--', ...user, ...command];
+  // Whoever takes another uid forgets whose death ends it: the process namespace ends with its first process, with all in it.
+  const alone = ['bwrap', '--die-with-parent', '--unshare-pid'];
+  return [...enter, ...alone, ...fixed, ...mounts, '--remount-ro', '/', '--', ...user, ...command];
 }
 
 function foldersAbove(path: string): string[] {
