@@ -5,7 +5,7 @@
 import type { DockerApi } from '../kit/docker-api.ts';
 import { DockerError } from '../kit/docker-error.ts';
 import { DockerEvents } from '../kit/docker-events.ts';
-import type { DockerEvent } from '../kit/docker-shapes.ts';
+import type { DockerContainer, DockerEvent } from '../kit/docker-shapes.ts';
 import type { Log } from '../kit/log.ts';
 import { callerAddress } from './canonical-address.ts';
 import { type GatewayPlace, nameOf, settleRegistration, whatChanged } from './container-facts.ts';
@@ -102,7 +102,10 @@ export class DockerWitness {
     try {
       // First heard, then asked: nothing that happens from here on is missed.
       await this.#events.ready();
-      return settleRegistration(asked, await api.inspectContainer(asked.containerId!), policyNetwork, gateway());
+      const container = await api.inspectContainer(asked.containerId!);
+      const settled = settleRegistration(asked, container, policyNetwork, gateway());
+      this.#warnOfOtherNetworks(container, settled.container?.network ?? null);
+      return settled;
     } catch (error) {
       throw error instanceof DockerError ? asRegistrationError(error, asked.containerId!) : error;
     }
@@ -177,6 +180,18 @@ export class DockerWitness {
       if (this.isUp && !record.confirmed && this.#parts.registry.holds(record)) void this.ask(record);
     };
     setTimeout(again, askAgainMs).unref();
+  }
+
+  /** Who it is, is known all the same. But an operator who gave it a door may believe that it has no other. */
+  #warnOfOtherNetworks(container: DockerContainer, network: string | null): void {
+    const others = Object.keys(container.NetworkSettings.Networks).filter(
+      (name) => name !== network && name !== 'none',
+    );
+    if (others.length === 0) return;
+    this.#parts.log.warn('a container is on other networks too: what they reach, it reaches past the door', {
+      container: nameOf(container),
+      networks: others.join(', '),
+    });
   }
 
   #hear(event: DockerEvent): void {

@@ -12,6 +12,7 @@ const address = '172.30.0.5';
 /** Says what the test wants said, when the test wants it. */
 class PretendDocker {
   startedAt = '2026-01-01T00:00:00Z';
+  otherNetworks: Record<string, object> = {};
   inspections = 0;
   /** Set: answers wait. */
   hold: Promise<void> | null = null;
@@ -49,7 +50,7 @@ class PretendDocker {
       State: { Running: true, Paused: false, Restarting: false, Pid: 4711, StartedAt: this.startedAt },
       HostConfig: { NetworkMode: 'net' },
       Config: { Labels: null },
-      NetworkSettings: { Networks: { net: endpoint } },
+      NetworkSettings: { Networks: { net: endpoint, ...this.otherNetworks } },
     };
   }
 
@@ -86,6 +87,17 @@ afterEach(async () => {
   await gateway.stop();
   docker.close();
   rmSync(folder, { recursive: true });
+});
+
+describe('a container that has a second network', () => {
+  test('is registered, and the log names what it reaches past the door', async () => {
+    expect(gateway.log.join('')).not.toContain('past the door');
+    await gateway.registry.remove('agent');
+    docker.otherNetworks = { wide: { NetworkID: 'w', IPAddress: '', GlobalIPv6Address: '', MacAddress: '' } };
+    await gateway.register({ id: 'agent', container_id: 'agent', network: 'net' });
+    const warned = gateway.log.find((line) => line.includes('past the door'));
+    expect(JSON.parse(warned ?? '{}')).toMatchObject({ level: 'warn', container: 'agent', networks: 'wide' });
+  });
 });
 
 describe('what is heard of a container', () => {
