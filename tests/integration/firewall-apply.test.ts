@@ -77,13 +77,17 @@ describe('sallyport firewall', () => {
     expect(comments(live).length).toBeGreaterThan(20);
   });
 
-  test('applied again, it leaves everything and says so, counters included', async () => {
-    const counted = async (): Promise<string> =>
-      (await ground.run('host', ['nft', '-a', 'list', 'table', 'bridge', table])).stdout;
-    const before = await counted();
+  test('applied again, it leaves everything and says so, down to the handle of each rule', async () => {
+    // A rule that was replaced has another handle. Counters go on by themselves: the kernel solicits routers when it likes.
+    const listed = async (): Promise<string> =>
+      (await ground.run('host', ['nft', '-a', 'list', 'table', 'bridge', table])).stdout.replaceAll(
+        /packets \d+ bytes \d+/g,
+        '',
+      );
+    const before = await listed();
     const again = await firewall('apply', ...onHost);
     expect(again.stdout).toContain('Already in force');
-    expect(await counted()).toBe(before);
+    expect(await listed()).toBe(before);
     expect(await firewall('status', ...onHost)).toMatchObject({ code: 0, stdout: expect.stringContaining('In force') });
   });
 
