@@ -1,74 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { PretendDocker } from '../../support/pretend-docker.ts';
 import { startWitness, type WitnessedGateway } from '../../support/witness-ground.ts';
 
-const id = 'ab'.repeat(32);
 const address = '172.30.0.5';
-
-/** Says what the test wants said, when the test wants it. */
-class PretendDocker {
-  startedAt = '2026-01-01T00:00:00Z';
-  otherNetworks: Record<string, object> = {};
-  inspections = 0;
-  /** Set: answers wait. */
-  hold: Promise<void> | null = null;
-  /** Set: it answers with this status in place of a container. */
-  fault: number | null = null;
-  /** Set: it takes whoever wants to hear its events, and says nothing. */
-  deaf = false;
-  readonly #server: Server;
-  readonly #streams = new Set<ServerResponse>();
-
-  constructor(socket: string) {
-    this.#server = createServer((request, response) => {
-      if (request.url?.startsWith('/events')) {
-        if (this.deaf) return;
-        this.#streams.add(response);
-        response.flushHeaders();
-      } else void this.#inspect(response);
-    });
-    this.#server.listen(socket);
-  }
-
-  async #inspect(response: ServerResponse): Promise<void> {
-    this.inspections++;
-    const text = JSON.stringify(this.#container());
-    await this.hold;
-    response.statusCode = this.fault ?? 200;
-    response.end(this.fault === null ? text : '{"message":"no"}');
-  }
-
-  #container(): object {
-    const endpoint = { NetworkID: 'n', IPAddress: address, GlobalIPv6Address: '', MacAddress: '02:42:00:00:00:05' };
-    return {
-      Id: id,
-      Name: '/agent',
-      State: { Running: true, Paused: false, Restarting: false, Pid: 4711, StartedAt: this.startedAt },
-      HostConfig: { NetworkMode: 'net' },
-      Config: { Labels: null },
-      NetworkSettings: { Networks: { net: endpoint, ...this.otherNetworks } },
-    };
-  }
-
-  say(action: string, atMs = Date.now()): void {
-    const event = { Type: 'container', Action: action, Actor: { ID: id, Attributes: {} }, timeNano: atMs * 1e6 };
-    for (const stream of this.#streams) stream.write(`${JSON.stringify(event)}\n`);
-  }
-
-  breakOff(): void {
-    for (const stream of this.#streams) stream.destroy();
-    this.#streams.clear();
-  }
-
-  close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
-}
 
 let folder: string;
 let docker: PretendDocker;
@@ -77,7 +15,7 @@ let gateway: WitnessedGateway;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sallyport-witness-'));
   const socket = join(folder, 'docker.sock');
-  docker = new PretendDocker(socket);
+  docker = new PretendDocker(socket, address);
   gateway = await startWitness({ socket });
   await gateway.register({ id: 'agent', container_id: 'agent' });
   expect(await gateway.call(address)).toBe('agent');
@@ -198,7 +136,7 @@ describe('another Docker socket in the policy', () => {
     const asked = docker.inspections;
     docker.say('rename');
     await eventually(() => docker.inspections > asked, 'a question is under way');
-    const other = new PretendDocker(join(folder, 'other.sock'));
+    const other = new PretendDocker(join(folder, 'other.sock'), address);
     gateway.configure({ socket: join(folder, 'other.sock') });
     docker.fault = 404;
     release();
@@ -212,7 +150,7 @@ describe('another Docker socket in the policy', () => {
     const elsewhere = join(folder, 'other.sock');
     gateway.configure({ socket: elsewhere });
     expect(await gateway.call(address)).toBe('sandbox.unconfirmed');
-    const other = new PretendDocker(elsewhere);
+    const other = new PretendDocker(elsewhere, address);
     await eventually(async () => (await gateway.call(address)) === 'agent', 'the other one has confirmed it');
     expect(other.inspections).toBeGreaterThan(0);
     gateway.configure({ socket: join(folder, 'docker.sock') });
