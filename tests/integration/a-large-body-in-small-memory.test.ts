@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startStreamingUpstream } from '../support/fake-upstream.ts';
+import { drink, pour } from '../support/large-body.ts';
 import { type BuiltCommand, buildCommand, type RunningGateway } from '../support/spawn-gateway.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 import { openHttp2, openTls } from '../support/tunnel-client.ts';
@@ -15,46 +16,23 @@ const size = 160 * mib;
 const mostUnderWay = 40 * mib;
 const mostGrowth = 96 * mib;
 const host = 'far.example';
-const piece = Buffer.alloc(64 * 1024, 'the same bytes again and again. ');
 
 let command: BuiltCommand;
 let gateway: RunningGateway;
 let closeUpstream: () => Promise<void>;
 const farSide = { sent: 0, received: 0, startReading: (): void => {} };
 
-/** Writes the whole body as fast as it is taken. */
-async function pour(into: Writable, count: (bytes: number) => void): Promise<void> {
-  for (let left = size; left > 0; left -= piece.length) {
-    count(piece.length);
-    if (!into.write(piece)) await new Promise((resolve) => into.once('drain', resolve));
-  }
-}
-
-/** Counts what comes until the end of the source, or until it is the whole body. */
-function drink(from: Readable, already = 0): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let bytes = already;
-    from.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes >= size) resolve(bytes);
-    });
-    from.on('end', () => resolve(bytes));
-    from.on('error', reject);
-    from.resume();
-  });
-}
-
 function serve(request: Http2ServerRequest, response: Http2ServerResponse): void {
   if (request.method === 'GET') {
     response.setHeader('content-length', size);
     response.writeHead(200);
-    void pour(response as unknown as Writable, (bytes) => {
+    void pour(response as unknown as Writable, size, (bytes) => {
       farSide.sent += bytes;
     }).then(() => response.end());
     return;
   }
   farSide.startReading = () => {
-    void drink(request as unknown as Readable).then((bytes) => {
+    void drink(request as unknown as Readable, size).then((bytes) => {
       farSide.received = bytes;
       response.end(String(bytes));
     });
@@ -102,7 +80,7 @@ describe('a body of 160 MiB is passed on, not collected', () => {
     const head = await wire.until('\r\n\r\n');
     expect(head).toContain(`content-length: ${size}`);
     wire.release();
-    expect(await drink(socket, wire.received.length)).toBe(size);
+    expect(await drink(socket, size, wire.received.length)).toBe(size);
     socket.destroy();
     expect(memoryOf('VmHWM') - before).toBeLessThan(mostGrowth);
   });
@@ -113,7 +91,7 @@ describe('a body of 160 MiB is passed on, not collected', () => {
     const session = await openHttp2(gateway, host, { caPath: gateway.caPath });
     const stream = session.request({ ':path': '/large' });
     expect(await settled(() => farSide.sent)).toBeLessThan(mostUnderWay);
-    expect(await drink(stream)).toBe(size);
+    expect(await drink(stream, size)).toBe(size);
     session.destroy();
     expect(memoryOf('VmHWM') - before).toBeLessThan(mostGrowth);
   });
@@ -124,7 +102,7 @@ describe('a body of 160 MiB is passed on, not collected', () => {
     const socket = await openTls(gateway, `${host}:443`, { caPath: gateway.caPath });
     const wire = new Wire(socket);
     wire.send(`POST /large HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${size}\r\n\r\n`);
-    const poured = pour(socket, (bytes) => {
+    const poured = pour(socket, size, (bytes) => {
       sent += bytes;
     });
     expect(await settled(() => sent)).toBeLessThan(mostUnderWay);
@@ -141,7 +119,7 @@ describe('a body of 160 MiB is passed on, not collected', () => {
     let sent = 0;
     const session = await openHttp2(gateway, host, { caPath: gateway.caPath });
     const stream = session.request({ ':method': 'POST', ':path': '/large' });
-    const poured = pour(stream, (bytes) => {
+    const poured = pour(stream, size, (bytes) => {
       sent += bytes;
     }).then(() => stream.end());
     expect(await settled(() => sent)).toBeLessThan(mostUnderWay);

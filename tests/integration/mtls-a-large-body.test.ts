@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startStreamingUpstream } from '../support/fake-upstream.ts';
+import { drink, pour } from '../support/large-body.ts';
 import { connectInside, dialMtls, tlsInside } from '../support/mtls-client.ts';
 import { type KnownSandbox, type MtlsGround, openMtlsGround } from '../support/mtls-ground.ts';
 import { makeTestCa } from '../support/test-ca.ts';
@@ -16,7 +17,6 @@ const size = 100 * mib;
 const mostUnderWay = 40 * mib;
 /** Far side, gateway and client are one process here. */
 const mostGrowth = 128 * mib;
-const piece = Buffer.alloc(64 * 1024, 'the same bytes again and again. ');
 const farCa = makeTestCa();
 const farSide = { sent: 0, received: 0, startReading: (): void => {} };
 
@@ -24,27 +24,6 @@ let ground: MtlsGround;
 let sandbox: KnownSandbox;
 let trusted: string;
 let closeUpstream: () => Promise<void>;
-
-async function pour(into: Writable, count: (bytes: number) => void): Promise<void> {
-  for (let left = size; left > 0; left -= piece.length) {
-    count(piece.length);
-    if (!into.write(piece)) await new Promise((resolve) => into.once('drain', resolve));
-  }
-}
-
-/** Counts what comes, and remembers none of it. */
-function drink(from: Readable, already = 0): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let bytes = already;
-    from.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes >= size) resolve(bytes);
-    });
-    from.on('end', () => resolve(bytes));
-    from.on('error', reject);
-    from.resume();
-  });
-}
 
 /** Waits until the number no longer moves, once it has begun to. */
 async function settled(read: () => number): Promise<number> {
@@ -58,13 +37,13 @@ async function settled(read: () => number): Promise<number> {
 function serve(request: Http2ServerRequest, response: Http2ServerResponse): void {
   if (request.method === 'GET') {
     response.writeHead(200, { 'content-length': size });
-    void pour(response as unknown as Writable, (bytes) => {
+    void pour(response as unknown as Writable, size, (bytes) => {
       farSide.sent += bytes;
     }).then(() => response.end());
     return;
   }
   farSide.startReading = () => {
-    void drink(request as unknown as Readable).then((bytes) => {
+    void drink(request as unknown as Readable, size).then((bytes) => {
       farSide.received = bytes;
       response.end(String(bytes));
     });
@@ -102,7 +81,7 @@ describe('a body of 100 MiB passes through TLS in TLS without being collected', 
       const wire = new Wire(socket);
       await wire.until('\r\n\r\n');
       wire.release();
-      expect(await drink(socket, wire.received.length)).toBe(size);
+      expect(await drink(socket, size, wire.received.length)).toBe(size);
       socket.destroy();
       expect(process.memoryUsage().rss - before).toBeLessThan(mostGrowth);
     },
@@ -115,7 +94,7 @@ describe('a body of 100 MiB passes through TLS in TLS without being collected', 
     const session = connectHttp2('https://far.example', { createConnection: () => socket });
     const stream = session.request({ ':path': '/large' });
     expect(await settled(() => farSide.sent)).toBeLessThan(mostUnderWay);
-    expect(await drink(stream)).toBe(size);
+    expect(await drink(stream, size)).toBe(size);
     session.destroy();
     expect(process.memoryUsage().rss - before).toBeLessThan(mostGrowth);
   });
@@ -126,7 +105,7 @@ describe('a body of 100 MiB passes through TLS in TLS without being collected', 
     const socket = await openInside('far.example');
     const wire = new Wire(socket);
     wire.send(`POST /large HTTP/1.1\r\nHost: far.example\r\nContent-Length: ${size}\r\n\r\n`);
-    const poured = pour(socket, (bytes) => {
+    const poured = pour(socket, size, (bytes) => {
       sent += bytes;
     });
     expect(await settled(() => sent)).toBeLessThan(mostUnderWay);
