@@ -19,6 +19,8 @@ export interface Grant {
   readonly git_hosts?: readonly string[];
   /** With a namespace: the credentials that are set and that it may use, by name. */
   readonly credentials?: readonly string[];
+  /** Those of them that are the login of an agent in place of a key. */
+  readonly logins?: readonly string[];
 }
 
 /** All PEM. The certificate is short-lived; the shim renews it over the mTLS door with a key of its own. */
@@ -39,7 +41,13 @@ export interface CredentialStatus {
   readonly name: string;
   readonly source: string;
   readonly set: boolean;
+  /** Nothing is known of it yet: its source is asked when a request needs it. */
+  readonly unasked?: boolean;
+  /** Its value is a token of a login, not a key. */
+  readonly login?: boolean;
+  /** When the value in force was first seen. */
   readonly since?: string | null;
+  readonly expires?: string | null;
   readonly lastUsed?: string | null;
   readonly error?: string | null;
 }

@@ -12,8 +12,16 @@ export interface StartSummary {
   readonly config: string;
   readonly controls: readonly LiveControl[];
   readonly hosts: number;
-  readonly credentials: readonly { readonly name: string; readonly source: string; readonly set: boolean }[];
+  readonly credentials: readonly StartCredential[];
   readonly warnings: readonly string[];
+}
+
+export interface StartCredential {
+  readonly name: string;
+  readonly source: string;
+  readonly set: boolean;
+  /** Not known yet: its source is asked when a request needs it. */
+  readonly unasked?: boolean;
 }
 
 export interface Gateway {

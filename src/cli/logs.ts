@@ -86,10 +86,11 @@ function describeTarget(record: Readonly<Record<string, unknown>>): string {
 }
 
 function describeReason(record: Readonly<Record<string, unknown>>): string[] {
+  const incident = typeof record.incident === 'string' ? [`incident: ${printable(record.incident)}`] : [];
   if (record.verdict === 'allowed') {
-    return typeof record.credential === 'string' ? [`with ${printable(record.credential)}`] : [];
+    return [...(typeof record.credential === 'string' ? [`with ${printable(record.credential)}`] : []), ...incident];
   }
-  return [printable(record.code), printable(record.reason)];
+  return [printable(record.code), printable(record.reason), ...incident];
 }
 
 function asCount(text: string): number {

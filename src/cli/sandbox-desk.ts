@@ -36,6 +36,6 @@ function asNamespaceGrant(id: string, grant: Grant): NamespaceGrant {
   if (caCertificate === undefined || proxyUrl === undefined) {
     throw new Error('the gateway does not open doors in namespaces: it is of an older version. Start it anew.');
   }
-  const { git_hosts: gitHosts = [], credentials = [] } = grant;
-  return { id, caCertificate, proxyUrl, gitHosts, credentials };
+  const { git_hosts: gitHosts = [], credentials = [], logins = [] } = grant;
+  return { id, caCertificate, proxyUrl, gitHosts, credentials, logins };
 }

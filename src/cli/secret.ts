@@ -6,6 +6,7 @@ import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 import { columns, joined, printable } from './printable.ts';
 import { readSecret } from './read-secret.ts';
+import { agoInWords, sinceInWords, untilInWords } from './time-in-words.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
 export function addSecretCommand(program: Command, context: CliContext): void {
@@ -58,22 +59,60 @@ function addSet(secret: Command, context: CliContext): void {
 function addList(secret: Command, context: CliContext): void {
   secret
     .command('list')
-    .summary('which credentials there are, and whether they are set')
-    .description('Lists the credentials by name, with their source and whether they have a value.')
-    .addHelpText('after', '\nExamples:\n  sallyport secret list\n  sallyport secret list --json')
+    .summary('which credentials there are, how old, how long still good')
+    .description(
+      'Lists the credentials by name: where each comes from, whether it has a value, for how long that has been in force, when it ends, when it was last used, and what is wrong with it. Never a value.',
+    )
+    .addHelpText(
+      'after',
+      `
+States:
+  set         it has a value
+  when used   its source (a command, a keyring, a login) is asked when a request needs it
+  missing     it has none: a problem is named below, or it waits for \`sallyport secret set NAME\`
+
+Examples:
+  sallyport secret list
+  sallyport secret list --json`,
+    )
     .action(async (_options: object, command: Command) => {
       const answer = await context.admin.call<{ credentials: CredentialStatus[] }>('GET', '/internal/credentials');
       if (wantsJson(command)) return printJson(context, answer.credentials);
       if (answer.credentials.length === 0) return context.say('The configuration names no credential.');
-      const rows = answer.credentials.map((one) => [
-        printable(one.name),
-        printable(one.source),
-        one.set ? 'yes' : 'no',
-        joined(one.lastUsed),
-        joined(one.error),
-      ]);
-      context.print(columns(['NAME', 'SOURCE', 'SET', 'LAST USED', 'PROBLEM'], rows).join('\n'));
+      context.print(describeCredentials(context, answer.credentials, Date.now()).join('\n'));
+      if (answer.credentials.some(({ source, set }) => source === 'memory' && !set)) {
+        context.say('\nGive a value to one that is missing in memory: sallyport secret set NAME < file');
+      }
     });
+}
+
+/** A row for each; what is wrong with one stands below it, where there is room to say what to do. */
+export function describeCredentials(
+  { colors }: Pick<CliContext, 'colors'>,
+  credentials: readonly CredentialStatus[],
+  nowMs: number,
+): string[] {
+  const rows = credentials.map((one) => [
+    printable(one.name),
+    stateOf(one),
+    sinceInWords(one.since, nowMs),
+    untilInWords(one.expires, nowMs),
+    agoInWords(one.lastUsed, nowMs),
+    joined(one.source),
+  ]);
+  const [titles, ...lines] = columns(['NAME', 'STATE', 'AGE', 'EXPIRES', 'LAST USE', 'SOURCE'], rows);
+  return [
+    titles!,
+    ...lines.flatMap((line, at) => {
+      const { error } = credentials[at]!;
+      return error ? [line, `  ${colors.yellow('problem')}  ${printable(error)}`] : [line];
+    }),
+  ];
+}
+
+function stateOf({ set, unasked }: CredentialStatus): string {
+  if (set) return 'set';
+  return unasked ? 'when used' : 'missing';
 }
 
 function addRemove(secret: Command, context: CliContext): void {

@@ -72,8 +72,8 @@ export function describeStart(context: Pick<CliContext, 'colors'>, summary: Star
   }
   lines.push('', 'Credentials');
   if (summary.credentials.length === 0) lines.push('  none configured');
-  for (const { name, source, set } of summary.credentials) {
-    const state = set ? colors.green('set    ') : colors.yellow('not set');
+  for (const { name, source, set, unasked } of summary.credentials) {
+    const state = set ? colors.green('set    ') : unasked ? colors.green('on use ') : colors.yellow('not set');
     const todo = set || source !== 'memory' ? '' : colors.dim(`  sallyport secret set ${printable(name)} < file`);
     lines.push(`  ${state}  ${printable(name).padEnd(12)} ${printable(source)}${todo}`);
   }

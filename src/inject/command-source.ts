@@ -1,13 +1,15 @@
-// A credential that a command prints (pass, op, vault, gcloud…). Run without a shell and with a bare environment,
-// bounded in time and output, one at a time, remembered for as long as the configuration says. What the command
-// prints never reaches an error, except a masked first line of its standard error, for the operator.
+// A credential that a command prints (pass, op, vault, gcloud…). Run without a shell, with a bare environment and outside
+// any folder of an agent's, bounded in time and output, one at a time, remembered for as long as the configuration says.
+// What the command prints never reaches an error, except a masked first line of its standard error, for the operator.
 import { type ExecFileException, execFile } from 'node:child_process';
 import { Secret } from '../flow/secret.ts';
-import { cleanValue, maxSecretBytes, type SecretSource, SourceError } from './secret-source.ts';
+import { cleanValue, maxSecretBytes, otherThan, type SecretSource, SourceError } from './secret-source.ts';
 
 const timeLimitMs = 10_000;
 /** After a failure the command is left alone this long, so that a busy sandbox cannot make us fork without end. */
 const pauseAfterFailureMs = 5000;
+/** The same for an upstream that says no to whatever the command prints. */
+const pauseBeforeRenewalMs = 5000;
 /** What password managers need to find themselves and their agents; nothing that could be a credential. */
 const passedOn = [
   'PATH',
@@ -26,7 +28,20 @@ const passedOn = [
   'PASSWORD_STORE_DIR',
 ];
 
-interface CommandSourceOptions {
+/** How a command ended that did not succeed. */
+export interface CommandFailure {
+  readonly kind: 'not-found' | 'too-slow' | 'failed';
+  /** Its standard error, in which nothing is masked: for telling what is wrong, never for showing. */
+  readonly stderr: string;
+  /** Whether it printed anything on its standard output. */
+  readonly printed: boolean;
+}
+
+export interface CommandSourceOptions {
+  /** Names of variables that it gets beside the usual ones. */
+  readonly passEnv?: readonly string[];
+  /** For a program that we know: what the operator has to do, in our own words. Null: the usual ones. */
+  readonly explain?: (failure: CommandFailure) => string | null;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
   readonly env?: NodeJS.ProcessEnv;
@@ -39,11 +54,14 @@ export class CommandSource implements SecretSource {
   readonly #ttlMs: number;
   readonly #now: () => number;
   readonly #env: NodeJS.ProcessEnv;
+  readonly #passEnv: readonly string[];
+  readonly #explainFailure: (failure: CommandFailure) => string | null;
   readonly #timeLimitMs: number;
   #secret: Secret | null = null;
   #freshUntil = Number.NEGATIVE_INFINITY;
   #failure: SourceError | null = null;
   #pausedUntil = Number.NEGATIVE_INFINITY;
+  #ranAt = Number.NEGATIVE_INFINITY;
   #running: Promise<Secret> | null = null;
 
   constructor(name: string, argv: readonly string[], ttlSeconds: number, options: CommandSourceOptions = {}) {
@@ -52,6 +70,8 @@ export class CommandSource implements SecretSource {
     this.#ttlMs = ttlSeconds * 1000;
     this.#now = options.now ?? (() => performance.now());
     this.#env = options.env ?? process.env;
+    this.#passEnv = options.passEnv ?? [];
+    this.#explainFailure = options.explain ?? (() => null);
     this.#timeLimitMs = options.timeLimitMs ?? timeLimitMs;
   }
 
@@ -59,19 +79,31 @@ export class CommandSource implements SecretSource {
     const now = this.#now();
     if (this.#secret !== null && now < this.#freshUntil) return this.#secret;
     if (this.#failure !== null && now < this.#pausedUntil) throw this.#failure;
+    return this.#runOnce();
+  }
+
+  /** What is remembered, without running anything. */
+  listed(): Secret | null {
+    return this.#now() < this.#freshUntil ? this.#secret : null;
+  }
+
+  /** Run again, unless that was done a moment ago. What was refused stays in force if that fails: it may be good elsewhere. */
+  async renewed(refused: Secret): Promise<Secret | null> {
+    const known = otherThan(refused, this.listed());
+    if (known !== null) return known;
+    if (this.#running === null && this.#now() - this.#ranAt < pauseBeforeRenewalMs) return null;
+    return otherThan(refused, await this.#runOnce());
+  }
+
+  #runOnce(): Promise<Secret> {
     this.#running ??= this.#run().finally(() => {
+      this.#ranAt = this.#now();
       this.#running = null;
     });
     return this.#running;
   }
 
-  /** What is remembered, without running anything. */
-  remembered(): Secret | null {
-    return this.#now() < this.#freshUntil ? this.#secret : null;
-  }
-
   async #run(): Promise<Secret> {
-    this.#secret = null;
     try {
       const value = cleanValue(await this.#output(), `what ${this.#program} printed`);
       this.#failure = null;
@@ -87,9 +119,11 @@ export class CommandSource implements SecretSource {
 
   #output(): Promise<Buffer> {
     const env: NodeJS.ProcessEnv = {};
-    for (const name of passedOn) if (this.#env[name] !== undefined) env[name] = this.#env[name];
+    for (const name of [...passedOn, ...this.#passEnv]) if (this.#env[name] !== undefined) env[name] = this.#env[name];
     const options = {
       env,
+      // Guards: a program that takes its settings from where it stands (git, version managers), started in an agent's folder.
+      cwd: '/',
       encoding: 'buffer' as const,
       timeout: this.#timeLimitMs,
       killSignal: 'SIGKILL' as const,
@@ -112,6 +146,9 @@ export class CommandSource implements SecretSource {
   }
 
   #explain(error: ExecFileException, stdout: Buffer, stderr: Buffer): string {
+    const kind = error.code === 'ENOENT' ? 'not-found' : error.killed ? 'too-slow' : 'failed';
+    const known = this.#explainFailure({ kind, stderr: stderr.toString('utf8'), printed: stdout.length > 0 });
+    if (known !== null) return known;
     if (error.code === 'ENOENT') return `${this.#program} was not found: write its whole path in the configuration`;
     if (error.code === 'EACCES') return `${this.#program} may not be executed by the gateway's user`;
     if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') {

@@ -5,14 +5,14 @@ import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../src/flow/refusal.ts';
 import { reveal } from '../../src/flow/secret.ts';
 import { CommandSource } from '../../src/inject/command-source.ts';
-import { SecretStore } from '../../src/inject/secret-store.ts';
+import { makeSecretStore } from '../support/secret-store.ts';
 import { spec } from '../unit/inject/authorized-flow.ts';
 
 const value = 'p1ant';
 const token = 'sk-ant-REAL0123456789abcdef';
 
 async function refusalOf(code: string): Promise<Refusal> {
-  const store = new SecretStore({});
+  const store = makeSecretStore({});
   const argv = [process.execPath, '-e', code];
   store.configure(new Map([['k', spec('k', { source: { kind: 'command', argv, ttlSeconds: 60 } })]]));
   const refusal = await Promise.resolve(store.resolve('k')).catch((error: unknown) => error);

@@ -93,6 +93,9 @@ describe('sallyport logs', () => {
     expect(describeRecord(plain, refused).replace(/ +/g, ' ')).toBe(
       '2027-01-15T12:00:03Z - refused 403 POST api.example.com:8443/v1/messages target.port no 12.3 ms',
     );
+    const incident = 'placeholder of github in the body';
+    expect(describeRecord(plain, { ...record, incident })).toContain(`with anthropic  incident: ${incident}  12.3 ms`);
+    expect(describeRecord(plain, { ...refused, incident })).toContain(`no  incident: ${incident}  12.3 ms`);
     const note = { time: record.time, note: 'recovered', text: '12 bytes were cut off' };
     expect(describeRecord(plain, note)).toContain('journal  12 bytes were cut off');
   });

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Refusal } from '../../../src/flow/refusal.ts';
 import { reveal, type Secret } from '../../../src/flow/secret.ts';
-import { SecretRejected, SecretStore } from '../../../src/inject/secret-store.ts';
+import { SecretRejected, type SecretStore } from '../../../src/inject/secret-store.ts';
 import { UserKeys } from '../../../src/inject/user-keys.ts';
 import type { SourceSpec } from '../../../src/policy/compiled.ts';
+import { makeSecretStore } from '../../support/secret-store.ts';
 import { spec } from './authorized-flow.ts';
 
 let directory: string;
@@ -24,7 +25,7 @@ function specs(sources: Record<string, SourceSpec>) {
 }
 
 function storeOf(sources: Record<string, SourceSpec>, env: NodeJS.ProcessEnv = {}): SecretStore {
-  const store = new SecretStore(env, () => Date.UTC(2027, 0, 1));
+  const store = makeSecretStore(env, { now: () => Date.UTC(2027, 0, 1) });
   store.configure(specs(sources));
   return store;
 }
@@ -157,11 +158,20 @@ describe('the list', () => {
       {},
     );
     const at = '2027-01-01T00:00:00.000Z';
+    const nothing = {
+      set: false,
+      unasked: false,
+      login: false,
+      since: null,
+      expires: null,
+      lastUsed: null,
+      error: null,
+    };
     expect(store.list()).toEqual([
-      { name: 'bad', source: 'file', set: false, since: null, lastUsed: null, error: expect.stringContaining('exist') },
-      { name: 'c', source: 'command', set: false, since: null, lastUsed: null, error: null },
-      { name: 'f', source: 'file', set: true, since: at, lastUsed: null, error: null },
-      { name: 'm', source: 'memory', set: false, since: null, lastUsed: null, error: null },
+      { ...nothing, name: 'bad', source: 'file', error: expect.stringContaining('exist') },
+      { ...nothing, name: 'c', source: 'command', unasked: true },
+      { ...nothing, name: 'f', source: 'file', set: true, since: at },
+      { ...nothing, name: 'm', source: 'memory' },
     ]);
     await store.resolve('c');
     store.set('m', 'by-hand');
@@ -187,7 +197,7 @@ describe('the list', () => {
 describe('the user’s own keys', () => {
   function withUserKeys(sources: Record<string, SourceSpec>, env: NodeJS.ProcessEnv): SecretStore {
     const userKeys = new UserKeys({ home: directory, workingDirectory: directory, env });
-    const store = new SecretStore(env, () => Date.UTC(2027, 0, 1), null, userKeys);
+    const store = makeSecretStore(env, { now: () => Date.UTC(2027, 0, 1), userKeys });
     store.configure(specs(sources));
     return store;
   }
