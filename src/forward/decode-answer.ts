@@ -1,20 +1,22 @@
-// Takes the coding off an answer that came compressed though it was asked for plain, so that it can be read. Bounded: what
-// comes out is passed on at the client's pace. An answer that does not decode never looks whole.
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+// Takes the coding off an answer, so that it can be read. Bounded: what comes out is passed on at the pace of whoever
+// takes it, and nothing is gathered. An answer that does not decode to its end never looks whole.
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, type Gunzip } from 'node:zlib';
 import type { BodyWriter } from '../flow/exchange.ts';
 import type { HeaderList } from '../flow/header-list.ts';
 
-export type DecodedCoding = 'gzip' | 'deflate' | 'br';
+export type ReadableCoding = 'gzip' | 'deflate' | 'br';
 
-const known: ReadonlyMap<string, DecodedCoding> = new Map([
+const known: ReadonlyMap<string, ReadableCoding> = new Map([
   ['gzip', 'gzip'],
   ['x-gzip', 'gzip'],
   ['deflate', 'deflate'],
   ['br', 'br'],
 ]);
+/** Seen in the field, and no coding at all: the content is as it is. */
+const noCoding: ReadonlySet<string> = new Set(['', 'identity', 'none', 'utf-8', 'utf8', 'binary', '8bit']);
 
 /** Null: none. */
-export function codingOf(headers: HeaderList): DecodedCoding | 'unreadable' | null {
+export function codingOf(headers: HeaderList): ReadableCoding | 'unreadable' | null {
   const names = codingsIn(headers, 'content-encoding');
   // Messages of gRPC are compressed one by one, inside the body.
   if (codingsIn(headers, 'grpc-encoding').length > 0 || names.length > 1) return 'unreadable';
@@ -27,47 +29,171 @@ function codingsIn(headers: HeaderList, key: string): string[] {
     .getAll(key)
     .flatMap((value) => value.split(','))
     .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== '' && name !== 'identity');
+    .filter((name) => !noCoding.has(name));
+}
+
+/** Whether a client that sent this Accept-Encoding knows the coding; what it did not ask for it may take for a file. */
+export function isAskedFor(coding: ReadableCoding, wish: string | undefined): boolean {
+  if (wish === undefined) return false;
+  return wish.split(',').some((one) => {
+    const [name, ...parameters] = one.split(';').map((part) => part.trim().toLowerCase());
+    return known.get(name!) === coding && !parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter));
+  });
+}
+
+/** What a decoder of node:zlib can do, whatever it decodes. */
+type Decoder = Pick<
+  Gunzip,
+  'write' | 'end' | 'on' | 'pause' | 'resume' | 'destroy' | 'readableLength' | 'bytesWritten'
+>;
+
+const decoderOptions = { chunkSize: 64 * 1024, writableHighWaterMark: 128 * 1024, readableHighWaterMark: 64 * 1024 };
+
+export interface DecodeEvents {
+  /** So many coded bytes have been read, and all that they hold was passed on. */
+  onRead(codedBytes: number): void;
+  /** It does not decode, or goes on after its end. */
+  onBroken(error: Error): void;
 }
 
 /** A writer of coded bytes, whose content goes to `to`. */
-export function decodeTo(to: BodyWriter, coding: DecodedCoding): BodyWriter {
-  const decoder = open(coding);
-  let trailers: HeaderList | null = null;
-  let over = false;
-  const writer: BodyWriter = {
-    onDrain: null,
-    write: (chunk) => over || decoder.write(chunk),
-    flush: () => to.flush(),
-    end: (fields) => {
-      trailers = fields;
-      decoder.end();
-    },
-    fail: (reason) => {
-      over = true;
-      decoder.destroy();
-      to.fail(reason);
-    },
-  };
-  decoder.on('drain', () => writer.onDrain?.());
-  decoder.on('data', (piece: Buffer) => {
-    if (!over && !to.write(piece)) decoder.pause();
-  });
-  to.onDrain = () => decoder.resume();
-  decoder.on('end', () => {
-    if (!over) to.end(trailers);
-    over = true;
-  });
-  decoder.on('error', (error) => {
-    if (!over) to.fail(error);
-    over = true;
+export class DecodingWriter implements BodyWriter {
+  onDrain: (() => void) | null = null;
+  readonly #to: BodyWriter;
+  readonly #coding: ReadableCoding;
+  readonly #events: DecodeEvents | null;
+  #decoder: Decoder | null = null;
+  /** The first byte of a deflate body: the second tells in which of two forms it is. */
+  #first: Buffer | null = null;
+  #unread = 0;
+  #codedBytes = 0;
+  #readBytes = 0;
+  #trailers: HeaderList | null = null;
+  /** The content is whole; what comes after it cannot be read. */
+  #contentOver = false;
+  #ending = false;
+  #over = false;
+
+  /** Without `events` an answer that does not decode fails, and what comes after its content is dropped. */
+  constructor(to: BodyWriter, coding: ReadableCoding, events: DecodeEvents | null = null) {
+    this.#to = to;
+    this.#coding = coding;
+    this.#events = events;
+    to.onDrain = () => this.#decoder?.resume();
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#over || chunk.length === 0) return true;
+    this.#codedBytes += chunk.length;
+    if (this.#contentOver) {
+      this.#checkRest();
+      return true;
+    }
+    if (this.#decoder !== null) return this.#feed(chunk);
+    const bytes = this.#first === null ? chunk : Buffer.concat([this.#first, chunk]);
+    if (this.#coding === 'deflate' && bytes.length === 1) {
+      this.#first = Buffer.from(bytes);
+      return true;
+    }
+    return this.#begin(bytes);
+  }
+
+  flush(): void {
+    if (!this.#over) this.#to.flush();
+  }
+
+  end(trailers: HeaderList | null): void {
+    if (this.#over || this.#ending) return;
+    this.#ending = true;
+    this.#trailers = trailers;
+    if (this.#decoder === null && this.#first !== null) this.#begin(this.#first);
+    // Nothing at all came: servers do that, and clients take it for an empty answer.
+    if (this.#contentOver || this.#decoder === null) this.#finish();
+    else this.#decoder.end();
+  }
+
+  /** Also after the end: what is below may still be at work. */
+  fail(reason: Error): void {
+    if (!this.#over) this.#decoder?.destroy();
+    this.#over = true;
+    this.#to.fail(reason);
+  }
+
+  #begin(bytes: Buffer): boolean {
+    const decoder: Decoder = openDecoder(this.#coding, bytes);
+    decoder.on('drain', () => this.#drained());
+    decoder.on('data', (piece: Buffer) => {
+      if (this.#over) return;
+      if (!this.#to.write(piece)) decoder.pause();
+      this.#noteRead();
+    });
+    decoder.on('end', () => this.#endContent());
+    decoder.on('error', (error) => this.#break(error));
+    this.#decoder = decoder;
+    return this.#feed(bytes);
+  }
+
+  #feed(bytes: Buffer): boolean {
+    const codedEnd = this.#codedBytes;
+    this.#unread++;
+    return this.#decoder!.write(bytes, (error) => {
+      if (error) return;
+      this.#unread--;
+      this.#readBytes = codedEnd;
+      this.#noteRead();
+    });
+  }
+
+  #noteRead(): void {
+    if (this.#over || this.#decoder!.readableLength > 0) return;
+    this.#events?.onRead(this.#readBytes);
+    // Somebody may be waiting for just this event: what is below must not sit on it.
+    if (this.#unread === 0 && !this.#over) this.#to.flush();
+  }
+
+  #endContent(): void {
+    if (this.#over) return;
+    this.#contentOver = true;
+    this.#checkRest();
+    if (this.#ending) this.#finish();
+    else this.#drained();
+  }
+
+  #checkRest(): void {
+    if (this.#events === null || this.#codedBytes === this.#decoder!.bytesWritten) return;
+    this.#break(new Error('a compressed body goes on after its end'));
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#events?.onRead(this.#codedBytes);
+    this.#to.end(this.#trailers);
+  }
+
+  #break(error: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (this.#events === null) this.#to.fail(error);
+    else this.#events.onBroken(error);
     // Whoever waits for room would wait for ever.
-    writer.onDrain?.();
-  });
-  return writer;
+    this.#drained();
+  }
+
+  /** Not after the end: the connection that brought the answer may be in other hands by then. */
+  #drained(): void {
+    if (!this.#ending) this.onDrain?.();
+  }
 }
 
-function open(coding: DecodedCoding) {
-  if (coding === 'br') return createBrotliDecompress();
-  return coding === 'gzip' ? createGunzip() : createInflate();
+/** `first`: at least two bytes, where there are two. */
+function openDecoder(coding: ReadableCoding, first: Buffer): Decoder {
+  if (coding === 'br') return createBrotliDecompress(decoderOptions);
+  if (coding === 'gzip') return createGunzip(decoderOptions);
+  return isZlib(first) ? createInflate(decoderOptions) : createInflateRaw(decoderOptions);
+}
+
+/** RFC 9110 section 8.4.1.2: `deflate` is the zlib form, but some have always sent it without (RFC 1950 section 2.2). */
+function isZlib(bytes: Buffer): boolean {
+  return bytes.length >= 2 && (bytes[0]! & 0x0f) === 8 && bytes.readUInt16BE(0) % 31 === 0;
 }

@@ -2,6 +2,8 @@
 // or dials one, and streams. HTTP/1.1 clients get an HTTP/1.1 upstream, HTTP/2 clients whatever ALPN agrees on.
 import { ClientGone } from '../flow/client-gone.ts';
 import type { Forwarded, Injected } from '../flow/flow.ts';
+import { learn } from '../flow/learn.ts';
+import type { OwnAnswer } from '../flow/outgoing-request.ts';
 import type { Stage } from '../flow/stage.ts';
 import type { Sweeper } from '../kit/sweeper.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
@@ -11,7 +13,9 @@ import { relayH2 } from './h2-relay.ts';
 import { H2Sessions, type H2Upstream } from './h2-sessions.ts';
 import { type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { originOf } from './request-head.ts';
-import { scrubAnswer } from './scrubbed-answer.ts';
+import { KeepingRoom } from './retry-body.ts';
+import { retryUnauthorized } from './retry-unauthorized.ts';
+import { scrubAnswer, untilPassedOn } from './scrubbed-answer.ts';
 import { relayTunnel } from './tunnel-relay.ts';
 import { brokeOff, unnamed, unsafeAnswer } from './upstream-faults.ts';
 import { H1Upstream, UpstreamPool } from './upstream-pool.ts';
@@ -38,6 +42,7 @@ class Forwarder {
   readonly #dialler: Dialler;
   readonly #pool: UpstreamPool;
   readonly #sessions: H2Sessions;
+  readonly #keepingRoom = new KeepingRoom();
   #settings: { readonly policy: CompiledPolicy; readonly relay: RelaySettings } | null = null;
   /** One dial at a time for HTTP/2: the streams that come meanwhile share its session. */
   readonly #dialling = new Map<string, Promise<Upstream>>();
@@ -58,7 +63,16 @@ class Forwarder {
   run(injected: Injected): Promise<Forwarded> {
     const settings = this.#relaySettings();
     if (injected.canonical.kind === 'tunnel') return relayTunnel(this.#dialler, injected, settings);
-    const flow = scrubAnswer(injected);
+    const { answer, renew } = injected.outgoing;
+    if (answer !== null) return Promise.resolve(answerOurselves(injected, answer));
+    const sent =
+      renew === null
+        ? this.#send(scrubAnswer(injected), settings)
+        : retryUnauthorized(injected, renew, this.#keepingRoom, (flow) => this.#send(flow, settings));
+    return untilPassedOn(injected, sent);
+  }
+
+  #send(flow: Injected, settings: RelaySettings): Promise<Forwarded> {
     // Kept apart by what was offered: an HTTP/2 client must not inherit a connection that HTTP/1.1 was asked for on.
     const offered = flow.exchange.form === 'wire' ? 'h1' : 'h2';
     const { scheme, host, port } = originOf(flow);
@@ -138,6 +152,13 @@ class Forwarder {
     }
     return this.#settings.relay;
   }
+}
+
+/** Nobody else is asked. */
+function answerOurselves(flow: Injected, { status, headers, body }: OwnAnswer): Forwarded {
+  // An answer to HEAD has no body (RFC 9110 9.3.2).
+  flow.exchange.answer(status, headers, flow.canonical.method === 'HEAD' ? Buffer.alloc(0) : body);
+  return learn(flow, { status, upstreamAddress: null });
 }
 
 function isGrpc(flow: Injected): boolean {

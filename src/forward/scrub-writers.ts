@@ -84,7 +84,9 @@ export class ScrubbingWriter extends PassingWriter {
   readonly #release = (): void => {
     this.#silence = null;
     const few = this.#body.release();
-    if (few.length > 0) this.to.write(few);
+    if (few.length === 0) return;
+    this.to.write(few);
+    this.to.flush();
   };
 }
 

@@ -1,18 +1,24 @@
-// An exchange whose answer cannot hold the credential that its request carried: status line, fields, interim answers,
-// body and trailers are searched on their way to the client. An answer in a coding that we cannot read is not passed on.
-// Never sees the credential: it only hands bytes to what inject/ made. // Guards: threats.md T30
+// An exchange whose answer cannot hold a credential: status line, fields, interim answers, body, trailers and messages of
+// a WebSocket are searched on their way to the client, compressed ones too. An answer that we cannot read is not passed
+// on. Never sees a credential: it only hands bytes to what inject/ made. // Guards: threats.md T30
 import type { AnswerScrub } from '../flow/answer-scrub.ts';
+import { ClientGone } from '../flow/client-gone.ts';
 import type { BodyWriter, Exchange, ResponseHead } from '../flow/exchange.ts';
 import { ExchangeView } from '../flow/exchange-view.ts';
-import type { Injected } from '../flow/flow.ts';
+import type { Forwarded, Injected } from '../flow/flow.ts';
 import type { HeaderList } from '../flow/header-list.ts';
 import { learn } from '../flow/learn.ts';
-import { codingOf, type DecodedCoding, decodeTo } from './decode-answer.ts';
+import { Refusal } from '../flow/refusal.ts';
+import { agreedExtension } from '../kit/websocket-extensions.ts';
+import { codingOf, DecodingWriter, isAskedFor, type ReadableCoding } from './decode-answer.ts';
+import { InflatingWriter } from './deflate-frames.ts';
+import { knownValidator, RecodingWriter, recodedFields } from './recode-answer.ts';
+import { CredentialInFile, UnaskedWriter } from './recode-answer-unasked.ts';
 import { scrubFramesTo } from './scrub-frames.ts';
 import { ChunkingWriter, ScrubbingWriter, UnchunkingWriter } from './scrub-writers.ts';
 import { unsafeAnswer } from './upstream-faults.ts';
 
-/** The flow with its answer scrubbed, if its request carries a credential. */
+/** The flow with its answer scrubbed, if there is anything to search it for. */
 export function scrubAnswer(flow: Injected): Injected {
   const { scrub } = flow.outgoing;
   if (scrub === null) return flow;
@@ -21,9 +27,34 @@ export function scrubAnswer(flow: Injected): Injected {
   return learn(flow, { exchange: exchange instanceof ExchangeView ? exchange.wrapEnd(wrap) : wrap(exchange) });
 }
 
+/** Compressed answers that are still being read after their last byte came. */
+const underway = new WeakMap<AnswerScrub, Promise<void>>();
+
+/** `relayed`, when all of the answer was passed on: only then is it known what was found in it, and that it was whole. */
+export function untilPassedOn(flow: Injected, relayed: Promise<Forwarded>): Promise<Forwarded> {
+  if (flow.outgoing.scrub === null) return relayed;
+  return relayed.then(
+    (done) => passing(flow)?.then(() => done) ?? done,
+    async (error: unknown) => {
+      // The client did not go: it was cut off from an answer that turned out bad.
+      if (error instanceof ClientGone) await passing(flow);
+      throw error;
+    },
+  );
+}
+
+/** Asked late: a request that was sent once more has another scrub than before. */
+function passing(flow: Injected): Promise<void> | undefined {
+  return flow.outgoing.scrub === null ? undefined : underway.get(flow.outgoing.scrub);
+}
+
+const chunked = { kind: 'chunked' } as const;
+const partialContent = 206;
+
 class ScrubbedAnswer extends ExchangeView {
   readonly #scrub: AnswerScrub;
   readonly #flow: Injected;
+  #isDeflated = false;
 
   constructor(inner: Exchange, scrub: AnswerScrub, flow: Injected) {
     super(inner);
@@ -38,49 +69,111 @@ class ScrubbedAnswer extends ExchangeView {
 
   override respond(head: ResponseHead): BodyWriter {
     const { framing, status, headers } = head;
+    const coding = codingOf(headers);
+    if (status === 101) this.#isDeflated = this.#agreedToDeflate(headers);
     this.#scrub.fields(headers);
-    const reason = this.#scrub.text(head.reason);
+    const clean: ResponseHead = { ...head, reason: this.#scrub.text(head.reason) };
     const bodyless = framing.kind === 'none' || (framing.kind === 'length' && framing.bytes === 0) || status === 101;
-    if (bodyless) return this.inner.respond({ ...head, reason });
-    const coding = this.#codingOf(headers);
-    const passed: ResponseHead =
-      coding === null ? { ...head, reason } : { ...head, reason, headers: decodedFields(headers), framing: chunked };
-    const onWire = this.form === 'wire';
-    let writer = this.inner.respond(passed);
-    if (onWire && passed.framing.kind === 'chunked') writer = new ChunkingWriter(writer);
-    writer = new ScrubbingWriter(writer, this.#scrub);
-    if (coding !== null) writer = decodeTo(writer, coding);
-    return onWire && framing.kind === 'chunked' ? new UnchunkingWriter(writer) : writer;
+    if (bodyless) return this.inner.respond(this.#withoutBody(clean, coding));
+    // A part of a compressed body cannot be decompressed by itself, by nobody: it is searched as it is.
+    if (coding === null || status === partialContent) return this.#plain(clean);
+    if (coding === 'unreadable') throw unreadable(this.#flow, headers);
+    return this.#coded(clean, coding);
   }
 
   override goRaw(to: BodyWriter): BodyWriter {
-    return scrubFramesTo(this.inner.goRaw(to), this.#scrub);
+    const searched = scrubFramesTo(this.inner.goRaw(to), this.#scrub);
+    if (!this.#isDeflated) return searched;
+    const note = this.#follow();
+    return this.#untilAbandoned(new InflatingWriter(searched, () => note(null)));
   }
 
-  /** The coding to take off; null: none. */
-  #codingOf(headers: HeaderList): DecodedCoding | null {
-    const coding = codingOf(headers);
-    if (coding !== 'unreadable') return coding;
-    throw unsafeAnswer(
-      this.#flow,
-      'compressed its answer in a way that the gateway cannot read, though it was asked not to',
-    );
+  #plain(head: ResponseHead): BodyWriter {
+    const writer = new ScrubbingWriter(this.#open(head), this.#scrub);
+    return this.form === 'wire' && head.framing.kind === 'chunked' ? new UnchunkingWriter(writer) : writer;
+  }
+
+  #coded(head: ResponseHead, coding: ReadableCoding): BodyWriter {
+    const note = this.#follow();
+    const openRecoded = (): BodyWriter => {
+      const passed = { ...head, headers: recodedFields(head.headers), framing: chunked };
+      return new RecodingWriter(this.#open(passed), coding, note);
+    };
+    const writer = this.#isRecoded(coding)
+      ? new DecodingWriter(new ScrubbingWriter(openRecoded(), this.#scrub), coding)
+      : new UnaskedWriter(coding, this.#scrub, { openAsItCame: () => this.#open(head), openRecoded, onOver: note });
+    this.#untilAbandoned(writer);
+    return this.form === 'wire' && head.framing.kind === 'chunked' ? new UnchunkingWriter(writer) : writer;
+  }
+
+  /** Gives the head; takes content, whatever form it goes on in. */
+  #open(head: ResponseHead): BodyWriter {
+    const writer = this.inner.respond(head);
+    return this.form === 'wire' && head.framing.kind === 'chunked' ? new ChunkingWriter(writer) : writer;
+  }
+
+  /** A client that goes may go after the upstream has sent all: then nobody else tells the writer. */
+  #untilAbandoned(writer: BodyWriter): BodyWriter {
+    const before = this.inner.onAbandoned;
+    this.inner.onAbandoned = () => {
+      writer.fail(new ClientGone());
+      before?.();
+    };
+    return writer;
+  }
+
+  /** Notes that this answer is under way; what is returned notes that it is over. */
+  #follow(): (failure: Error | null) => void {
+    let note: (failure: Error | null) => void = () => {};
+    const over = new Promise<void>((resolve, reject) => {
+      note = (failure) => (failure === null ? resolve() : reject(this.#failureOf(failure)));
+    });
+    // Nobody may be asking.
+    over.catch(() => {});
+    underway.set(this.#scrub, over);
+    return note;
+  }
+
+  #failureOf(cause: Error): Error {
+    if (cause instanceof Refusal || cause instanceof ClientGone) return cause;
+    if (cause instanceof CredentialInFile) {
+      return unsafeAnswer(
+        this.#flow,
+        'sent a credential back inside a compressed body that the client did not ask for: it was cut off',
+        cause,
+      );
+    }
+    return unsafeAnswer(this.#flow, 'sent a compressed body that cannot be decompressed to its end', cause);
+  }
+
+  /** An answer to HEAD says what that to GET would say. */
+  #withoutBody(head: ResponseHead, coding: ReadableCoding | 'unreadable' | null): ResponseHead {
+    const { status, headers, framing } = head;
+    if (status === 304) {
+      return { ...head, headers: knownValidator(headers, this.#flow.request.headers.getAll('if-none-match')) };
+    }
+    const isCoded = coding !== null && coding !== 'unreadable' && framing.kind === 'none' && status >= 200;
+    return isCoded && this.#isRecoded(coding) ? { ...head, headers: recodedFields(headers) } : head;
+  }
+
+  /** Null as to who asked for nothing: the request that went out says what the client can read. */
+  #isRecoded(coding: ReadableCoding): boolean {
+    return isAskedFor(coding, this.#flow.outgoing.headers.getAll('accept-encoding').join(','));
+  }
+
+  #agreedToDeflate(headers: HeaderList): boolean {
+    const offered = this.#flow.outgoing.headers.getAll('sec-websocket-extensions');
+    const agreed = agreedExtension(offered, headers.getAll('sec-websocket-extensions'));
+    if (agreed !== undefined) return agreed !== null;
+    throw unsafeAnswer(this.#flow, 'agreed on an extension of WebSocket that it was not offered');
   }
 }
 
-const chunked = { kind: 'chunked' } as const;
-
-/** They speak of the bytes as they were compressed. */
-const ofTheCoding: ReadonlySet<string> = new Set([
-  'content-encoding',
-  'content-length',
-  'content-md5',
-  'content-digest',
-  'repr-digest',
-  'digest',
-  'etag',
-]);
-
-function decodedFields(headers: HeaderList): HeaderList {
-  return headers.without((key) => ofTheCoding.has(key));
+function unreadable(flow: Injected, headers: HeaderList): Refusal {
+  const named = [...headers.getAll('content-encoding'), ...headers.getAll('grpc-encoding')].join(', ');
+  const what = /^[\w ,.-]{1,60}$/.test(named) ? ` (${named})` : '';
+  return unsafeAnswer(
+    flow,
+    `compressed its answer in a way that the gateway cannot search for credentials${what}: it was offered gzip, deflate and br at most`,
+  );
 }

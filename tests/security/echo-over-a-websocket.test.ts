@@ -1,4 +1,6 @@
+import { constants, deflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FrameReader } from '../../src/kit/websocket-frames.ts';
 import { type AttackGround, openAttackGround, plantedKey } from '../support/attack-ground.ts';
 import { readableKey } from '../support/echoed-key.ts';
 import { sendTunnelled } from '../support/raw-client.ts';
@@ -13,13 +15,29 @@ afterAll(() => ground.stop());
 
 const handshake =
   'GET /live HTTP/1.1\r\nHost: api.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
-  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n';
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Extensions: permessage-deflate, x-rot13\r\n\r\n';
 const upgraded =
   'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
   'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n';
 
 function frame(first: number, content: string): string {
   return `${String.fromCharCode(first, content.length)}${content}`;
+}
+
+/** Kind and content of what stands behind the handshake: frames that say nothing of compression. */
+function readFrames(text: string): (number | string)[] {
+  const seen: (number | string)[] = [];
+  const reader = new FrameReader('server', false, {
+    onHead: ({ opcode }) => {
+      if (opcode !== 0) seen.push(opcode, '');
+    },
+    onContent: (content) => {
+      seen.push(`${seen.pop()}${content.toString('latin1')}`);
+    },
+    onEnd: () => {},
+  });
+  reader.feed(Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1'));
+  return seen;
 }
 
 async function connect(answer: string): Promise<string> {
@@ -55,9 +73,36 @@ describe('a credential does not come back over a WebSocket', () => {
     expect(text).toContain(`Sec-WebSocket-Protocol: ${'*'.repeat(plantedKey.length)}`);
   });
 
-  test('compressed: that is not offered, and not passed on', async () => {
+  test('compressed, where that was not agreed on: it is not passed on', async () => {
     const text = await connect(`${upgraded}\r\n${frame(0xc1, plantedKey)}`);
-    expect(ground.upstream.bytes.toLowerCase()).not.toContain('permessage-deflate');
+    expect(text).toContain('101 Switching Protocols');
+    expect(readableKey(text)).toBeLessThan(4);
+    expect(text).not.toContain('*');
+  });
+
+  test('in an extension that cannot be read: it is neither offered nor agreed on', async () => {
+    const text = await connect(`${upgraded}Sec-WebSocket-Extensions: x-rot13\r\n\r\n${frame(0x81, 'words')}`);
+    expect(ground.upstream.bytes).toContain('Sec-WebSocket-Extensions: permessage-deflate\r\n');
+    expect(ground.upstream.bytes).not.toContain('x-rot13');
+    expect(text).toContain('HTTP/1.1 502');
+    expect(text).toContain('upstream.protocol');
+  });
+
+  test.each([
+    ['in one frame', [] as number[]],
+    ['in frames of a few bytes', [3, 7, 12]],
+  ])('in a compressed message, %s: it arrives unfolded, and masked', async (_how, cuts) => {
+    const content = deflateRawSync(`you sent ${plantedKey}`, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+    const places = [0, ...cuts, content.length];
+    const frames = places.slice(1).map((end, i) => {
+      const part = content.subarray(places[i], end).toString('latin1');
+      return frame((i === 0 ? 0x41 : 0x00) | (i === places.length - 2 ? 0x80 : 0), part);
+    });
+    const text = await connect(
+      `${upgraded}Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n${frames.join('')}${frame(0x89, '')}`,
+    );
+    expect(text).toContain('Sec-WebSocket-Extensions: permessage-deflate\r\n');
+    expect(readFrames(text)).toEqual([1, `you sent ${'*'.repeat(plantedKey.length)}`, 9, '']);
     expect(readableKey(text)).toBeLessThan(4);
   });
 });

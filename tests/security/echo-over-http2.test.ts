@@ -1,5 +1,5 @@
 import type { ClientHttp2Session, Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { makeTestCa } from '../support/test-ca.ts';
@@ -60,8 +60,9 @@ afterAll(async () => {
   await upstream.close();
 });
 
-async function ask(path: string) {
-  const answer = await askHttp2(session, { ':method': 'GET', ':path': path, 'grpc-accept-encoding': 'gzip' });
+async function ask(path: string, wish: Record<string, string> = {}) {
+  const fields = { ':method': 'GET', ':path': path, 'grpc-accept-encoding': 'gzip', ...wish };
+  const answer = await askHttp2(session, fields);
   const request = upstream.seen.at(-1)!;
   expect(request.httpVersion).toBe('2.0');
   expect(request.headers['x-api-key']).toBe(key);
@@ -82,10 +83,12 @@ describe('over HTTP/2 on both sides, a credential does not come back', () => {
     expect(headers['content-length']).toBe(String(text.length));
   });
 
-  test('in a compressed body', async () => {
-    const { text, headers } = await ask('/gzip');
-    expect(text).toBe(`a ${masked} z`);
-    expect(headers['content-encoding']).toBeUndefined();
+  test('in a compressed body, asked for or not', async () => {
+    for (const wish of [{}, { 'accept-encoding': 'gzip' }]) {
+      const { body, headers } = await ask('/gzip', wish);
+      expect(gunzipSync(body).toString()).toBe(`a ${masked} z`);
+      expect(headers['content-encoding']).toBe('gzip');
+    }
   });
 
   test('in trailers', async () => {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../../src/flow/secret.ts';
-import { FrameScrub, UnreadableFrame } from '../../../src/forward/scrub-frames.ts';
+import { FrameScrub } from '../../../src/forward/scrub-frames.ts';
 import { scrubFor } from '../../../src/inject/secret-scrub.ts';
+import { UnreadableFrame } from '../../../src/kit/websocket-frames.ts';
 
 const key = 'key-0123456789';
 const masked = '*'.repeat(key.length);
@@ -75,7 +76,7 @@ describe('a credential in the messages of a WebSocket is replaced', () => {
   test.each([
     ['compressed', Buffer.from([0xc1, 0])],
     ['masked', Buffer.from([0x81, 0x80])],
-    ['a control frame too long', Buffer.from([0x89, 126])],
+    ['a control frame too long', Buffer.from([0x89, 126, 0, 126])],
   ])('what cannot be read is not passed on: %s', (_what, bytes) => {
     expect(() => scrubber().feed(bytes)).toThrow(UnreadableFrame);
   });

@@ -1,67 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../../../src/flow/exchange.ts';
-import type { Injected } from '../../../src/flow/flow.ts';
+import type { Framing } from '../../../src/flow/exchange.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
-import { OutgoingRequest } from '../../../src/flow/outgoing-request.ts';
 import { Refusal } from '../../../src/flow/refusal.ts';
 import { RewrittenAnswer } from '../../../src/flow/rewritten-answer.ts';
-import { Secret } from '../../../src/flow/secret.ts';
 import { codingOf } from '../../../src/forward/decode-answer.ts';
-import { scrubAnswer } from '../../../src/forward/scrubbed-answer.ts';
-import { scrubFor } from '../../../src/inject/secret-scrub.ts';
-import { acceptedFlow, callerFrom, canonicalOf } from '../../support/hand-made-flow.ts';
-
-const key = 'key-0123456789';
-const masked = '*'.repeat(key.length);
-
-/** The client's end: keeps what it is given. */
-class ClientEnd implements BodyWriter {
-  onDrain: (() => void) | null = null;
-  answered = false;
-  head: ResponseHead | null = null;
-  text = '';
-  over: 'no' | 'whole' | 'failed' = 'no';
-  flushed = false;
-  hasRoom = true;
-  readonly form: BodyForm;
-
-  constructor(form: BodyForm) {
-    this.form = form;
-  }
-
-  respond(head: ResponseHead): BodyWriter {
-    this.answered = true;
-    this.head = head;
-    return this;
-  }
-
-  write(chunk: Buffer): boolean {
-    this.text += chunk.toString('latin1');
-    return this.hasRoom;
-  }
-
-  flush(): void {
-    this.flushed = true;
-  }
-
-  end(): void {
-    this.over = 'whole';
-  }
-
-  fail(): void {
-    this.over = 'failed';
-  }
-}
-
-function scrubbed(end: ClientEnd, view: (end: Exchange) => Exchange = (one) => one): Exchange {
-  const flow = acceptedFlow(callerFrom(), canonicalOf('GET', 'https://api.example/'));
-  const outgoing = new OutgoingRequest('/', new HeaderList(), null, scrubFor(new Secret('key', key)));
-  return scrubAnswer({ ...flow, exchange: view(end as unknown as Exchange), outgoing } as Injected).exchange;
-}
-
-function head(framing: Framing, fields: [string, string][] = []): ResponseHead {
-  return { status: 200, reason: 'OK', headers: HeaderList.from(fields), framing };
-}
+import { ClientEnd, head, key, masked, scrubbed } from './scrub-ground.ts';
 
 const chunked: Framing = { kind: 'chunked' };
 
@@ -69,9 +12,8 @@ describe('who rewrites an answer', () => {
   test('reads it as it came, and what it writes is searched', () => {
     const end = new ClientEnd('payload');
     let seen = '';
-    const exchange = scrubbed(
-      end,
-      (inner) =>
+    const exchange = scrubbed(end, {
+      view: (inner) =>
         new RewrittenAnswer(inner, () => ({
           feed: (chunk) => {
             seen += chunk.toString();
@@ -79,7 +21,7 @@ describe('who rewrites an answer', () => {
           },
           end: () => [Buffer.from(`from ${seen} to ${key}`)],
         })),
-    );
+    });
     const writer = exchange.respond(head(chunked));
     writer.write(Buffer.from(`opens with ${key}`));
     writer.end(null);
@@ -165,6 +107,8 @@ describe('codings', () => {
     [[['content-encoding', ' identity ']], null],
     [[], null],
     [[['content-encoding', 'identity, br']], 'br'],
+    [[['content-encoding', 'UTF-8']], null],
+    [[['content-encoding', 'none']], null],
     [[['content-encoding', 'zstd']], 'unreadable'],
     [[['content-encoding', 'constructor']], 'unreadable'],
     [
