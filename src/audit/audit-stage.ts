@@ -13,6 +13,8 @@ export interface AuditParts {
   readonly metrics: Pick<Metrics, 'count' | 'countUnrecorded'>;
   readonly feed: Pick<Feed, 'publish'>;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  /** Takes real credentials out of what a sandbox has a say in. */
+  readonly clean?: (text: string) => string;
 }
 
 export interface Audit {
@@ -24,13 +26,14 @@ export interface Audit {
 /** A sandbox that is refused in a loop must not fill the operator's log; the journal has every one. */
 const linesPerSecond = 20;
 
-export function createAudit({ journal, metrics, feed, log }: AuditParts): Audit {
+export function createAudit({ journal, metrics, feed, log, clean }: AuditParts): Audit {
   const refusals = new Budget(linesPerSecond);
   const faults = new Budget(linesPerSecond);
 
   const tell = (record: RecordBody, { refusal, error, verdict }: Outcome): void => {
     const ours = refusal === null ? error != null && verdict === 'failed' : refusal.code === 'internal.error';
-    if (!ours && refusal === null) return;
+    const { incident } = record;
+    if (!ours && refusal === null && incident === null) return;
     const budget = ours ? faults : refusals;
     if (!budget.take()) return;
     const { id, sandbox, method, host, path, status, code, rule, reason } = record;
@@ -48,6 +51,7 @@ export function createAudit({ journal, metrics, feed, log }: AuditParts): Audit 
     };
     if (ours)
       log.error('a request failed inside the gateway', { ...detail, error: refusal?.cause ?? error ?? refusal });
+    else if (incident !== null) log.warn('incident', { ...detail, incident, reason });
     else log.info('refused', { ...detail, reason });
   };
 
@@ -64,7 +68,7 @@ export function createAudit({ journal, metrics, feed, log }: AuditParts): Audit 
     finish(flow, outcome) {
       let record: RecordBody;
       try {
-        record = describeFlow(flow, outcome);
+        record = describeFlow(flow, outcome, clean);
       } catch (error) {
         metrics.countUnrecorded();
         log.error('a request could not be described for the journal', { id: flow.requestId, error });

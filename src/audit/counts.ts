@@ -19,6 +19,8 @@ export interface Counts {
   readonly verdicts: ReadonlyMap<string, number>;
   readonly codes: ReadonlyMap<string, number>;
   readonly sandboxes: ReadonlyMap<string, number>;
+  /** By kind: `placeholder`, `value`. */
+  readonly incidents: ReadonlyMap<string, number>;
   /** Not cumulative; the last is everything above the last bound. */
   readonly durations: readonly number[];
   readonly durationSum: number;

@@ -65,6 +65,8 @@ export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBod
   add(body.bytes_out);
   add(',"scrubbed":');
   add(body.scrubbed);
+  add(',"incident":');
+  addText(body.incident);
   add(',"ms":');
   add(body.ms);
   add(',"trail":[');

@@ -8,6 +8,7 @@ export class Metrics implements Counts {
   readonly verdicts = new Map<string, number>();
   readonly codes = new Map<string, number>();
   readonly sandboxes = new Map<string, number>();
+  readonly incidents = new Map<string, number>();
   readonly durations = new Array<number>(durationBounds.length + 1).fill(0);
   durationSum = 0;
   requests = 0;
@@ -34,6 +35,8 @@ export class Metrics implements Counts {
       const known = this.sandboxes.size < this.#maxSandboxes || this.sandboxes.has(record.sandbox);
       add(this.sandboxes, known ? record.sandbox : 'other');
     }
+    // Its first word is its kind.
+    if (record.incident !== null) add(this.incidents, record.incident.split(' ', 1)[0]!);
     this.bytesIn += record.bytes_in;
     this.bytesOut += record.bytes_out;
     this.scrubbed += record.scrubbed;

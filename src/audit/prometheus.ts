@@ -17,6 +17,12 @@ export function renderPrometheus(counts: Counts, ports: MetricsPorts): Promise<s
   labelled('requests_total', 'Requests by how they ended', 'verdict', counts.verdicts);
   labelled('refusals_total', 'Requests that were refused or failed, by code', 'code', counts.codes);
   labelled('sandbox_requests_total', 'Requests by sandbox', 'sandbox', counts.sandboxes);
+  labelled(
+    'incidents_total',
+    'Requests with something of a credential where it does not belong, by what it was',
+    'kind',
+    counts.incidents,
+  );
   counter('bytes_in_total', 'Bytes of request bodies taken from sandboxes', counts.bytesIn);
   counter('bytes_out_total', 'Bytes of answers given to sandboxes', counts.bytesOut);
   counter('scrubbed_total', 'Credentials that came back in an answer and were replaced', counts.scrubbed);

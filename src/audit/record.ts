@@ -50,6 +50,11 @@ export interface RecordBody {
   readonly bytes_out: number;
   /** How many times the credential came back in the answer and was replaced. */
   readonly scrubbed: number;
+  /**
+   * What of a credential was where it does not belong, e.g. `placeholder of github in the body`; the first word says what
+   * kind it is. Null: nothing.
+   */
+  readonly incident: string | null;
   readonly ms: number;
   readonly trail: readonly Step[];
 }
@@ -76,8 +81,15 @@ const maxText = 1024;
 /** A longer "name" is more likely a value without its name. */
 const maxQueryName = 32;
 
-/** The flow as far as it came: stages add what they learn to the one object. */
-export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcome): RecordBody {
+/**
+ * The flow as far as it came: stages add what they learn to the one object. `clean` takes out of a text what must not be
+ * written down: a sandbox that has found a credential may send it as a path.
+ */
+export function describeFlow(
+  flow: Arrived & Partial<Forwarded>,
+  outcome: Outcome,
+  clean: (text: string) => string = unchanged,
+): RecordBody {
   const { request, exchange, canonical, sandbox, permission } = flow;
   const target = canonical ?? readLeniently(request);
   const { refusal } = outcome;
@@ -91,24 +103,25 @@ export function describeFlow(flow: Arrived & Partial<Forwarded>, outcome: Outcom
     proof: sandbox === undefined ? [] : sandbox.proof,
     method: capped(request.method, 32),
     scheme: request.scheme,
-    host: target.host,
+    host: clean(target.host),
     port: target.port,
     destination: request.destination,
-    path: capped(target.path, maxText),
-    query: target.query === null ? null : queryNames(target.query),
+    path: capped(clean(target.path), maxText),
+    query: target.query === null ? null : queryNames(clean(target.query)),
     kind: canonical === undefined ? request.kind : canonical.kind,
-    git: flow.asked === undefined ? null : capped(flow.asked, maxText),
+    git: flow.asked === undefined ? null : capped(clean(flow.asked), maxText),
     protocol: request.protocol,
     verdict: outcome.verdict,
     status: outcome.status,
     code: codeOf(outcome),
     rule: refusal !== null ? refusal.rule : permission === undefined ? null : permission.rule,
-    reason: refusal === null && outcome.error == null ? null : explain(refusal ?? outcome.error),
+    reason: refusal === null && outcome.error == null ? null : clean(explain(refusal ?? outcome.error)),
     credential: flow.injected ?? null,
     upstream: flow.upstreamAddress ?? null,
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
     scrubbed: flow.outgoing?.scrub?.replaced ?? 0,
+    incident: flow.incident ?? null,
     ms: Math.round((performance.now() - flow.trail.startedMs) * 100) / 100,
     trail: flow.trail.steps,
   };
@@ -187,6 +200,10 @@ export function isoTime(ms: number): string {
     lastMs = ms;
   }
   return lastIso;
+}
+
+function unchanged(text: string): string {
+  return text;
 }
 
 function capped(text: string, max: number): string {

@@ -67,6 +67,8 @@ export interface Arrived {
   readonly trail: Trail;
   /** What git asks for, in words for the journal: operation, repository, refs. */
   readonly asked?: string;
+  /** What of a credential it carries where that does not belong, in words for the journal. */
+  readonly incident?: string;
 }
 
 /** The one reading of a request that every decision uses. */

@@ -9,24 +9,42 @@ export interface OutgoingOrigin {
   readonly port: number;
 }
 
+/** A whole answer that the gateway gives itself. */
+export interface OwnAnswer {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Buffer;
+}
+
+export interface OutgoingParts {
+  /** Where it goes, when that is not where the request was addressed to. */
+  readonly origin?: OutgoingOrigin | null;
+  /** Keeps credentials out of its answer; null: nothing is searched. */
+  readonly scrub?: AnswerScrub | null;
+  /**
+   * The upstream took its credential for no good (401): the same request with another one, or null when there is none to
+   * be had. Asked at most once for a request.
+   */
+  readonly renew?: (() => Promise<OutgoingRequest | null>) | null;
+  /** Nothing is sent: the client gets this. */
+  readonly answer?: OwnAnswer | null;
+}
+
 export class OutgoingRequest {
   readonly #target: string;
   readonly #headers: HeaderList;
-  /** Where it goes, when that is not where the request was addressed to. */
   readonly origin: OutgoingOrigin | null;
-  /** Keeps the credential in it out of its answer; null: there is none in it. */
   readonly scrub: AnswerScrub | null;
+  readonly renew: (() => Promise<OutgoingRequest | null>) | null;
+  readonly answer: OwnAnswer | null;
 
-  constructor(
-    target: string,
-    headers: HeaderList,
-    origin: OutgoingOrigin | null = null,
-    scrub: AnswerScrub | null = null,
-  ) {
+  constructor(target: string, headers: HeaderList, parts: OutgoingParts = {}) {
     this.#target = target;
     this.#headers = headers;
-    this.origin = origin;
-    this.scrub = scrub;
+    this.origin = parts.origin ?? null;
+    this.scrub = parts.scrub ?? null;
+    this.renew = parts.renew ?? null;
+    this.answer = parts.answer ?? null;
   }
 
   /** Origin-form target, as it goes on the wire (may hold a key in the query). */

@@ -4,16 +4,32 @@
 
 let read: (secret: Secret) => string;
 
+/** What is known of a value, and may be shown. */
+export interface AboutSecret {
+  /** A token of a login (OAuth): where the credential knows a form for logins, it goes out in that. */
+  readonly login?: boolean;
+  /** Fields that go out with it, e.g. the account that a login is for. Not secret, but none of the sandbox's business. */
+  readonly fields?: readonly (readonly [name: string, value: string])[];
+  /** Milliseconds since the epoch; null or absent: not known. */
+  readonly expiresAtMs?: number | null;
+}
+
 export class Secret {
   readonly name: string;
+  readonly login: boolean;
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly expiresAtMs: number | null;
   readonly #value: string;
 
   static {
     read = (secret) => secret.#value;
   }
 
-  constructor(name: string, value: string) {
+  constructor(name: string, value: string, about: AboutSecret = {}) {
     this.name = name;
+    this.login = about.login ?? false;
+    this.fields = about.fields ?? [];
+    this.expiresAtMs = about.expiresAtMs ?? null;
     this.#value = value;
   }
 

@@ -43,6 +43,23 @@ describe('every flow ends in the audit', () => {
     );
   });
 
+  test('an incident is logged at warn, refused or not', () => {
+    const all = parts();
+    const incident = 'placeholder of github in the body';
+    const audit = createAudit(all);
+    audit.finish({ ...forwardedFlow(), incident }, refused);
+    audit.finish({ ...forwardedFlow(), incident }, allowed);
+    expect(all.log.warn).toHaveBeenCalledTimes(2);
+    expect(all.log.warn).toHaveBeenCalledWith('incident', expect.objectContaining({ incident, sandbox: 'sbx-1' }));
+    expect(all.log.info).not.toHaveBeenCalled();
+  });
+
+  test('what must not be written down is taken out before it is', () => {
+    const all = parts();
+    createAudit({ ...all, clean: (text) => text.replaceAll('messages', '***') }).finish(forwardedFlow(), allowed);
+    expect(all.journal.append).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ path: '/v1/***' }));
+  });
+
   test('a fault of ours is logged at error with the error itself', () => {
     const all = parts();
     const error = new TypeError('x is undefined');

@@ -32,6 +32,7 @@ const record: fc.Arbitrary<RecordBody> = fc.record({
   bytes_in: fc.nat(),
   bytes_out: fc.nat(),
   scrubbed: fc.nat(),
+  incident: orNull,
   ms: fc.nat(),
   trail: fc.array(fc.tuple(fc.constant('accept'), fc.nat(), fc.constant('ok'))),
 });

@@ -58,6 +58,7 @@ export function sampleRecord(n: number): RecordBody {
     bytes_in: 0,
     bytes_out: n,
     scrubbed: 0,
+    incident: null,
     ms: 1.5,
     trail: [['accept', 0.1, 'ok']],
   };

@@ -34,6 +34,15 @@ describe('metrics are Prometheus text', () => {
     expect(values.get('sallyport_scrubbed_total')).toBe(40);
   });
 
+  test('incidents are counted by what was found', async () => {
+    const metrics = metricsWith();
+    const found = ['placeholder of github in the body', 'value of github in the query', 'value of openai in the path'];
+    for (const incident of [...found, null]) metrics.count({ ...sampleRecord(1), incident });
+    const values = await read(metrics);
+    expect(values.get('sallyport_incidents_total{kind="placeholder"}')).toBe(1);
+    expect(values.get('sallyport_incidents_total{kind="value"}')).toBe(2);
+  });
+
   test('durations are a cumulative histogram in seconds', async () => {
     const metrics = metricsWith();
     for (const ms of [0.5, 1, 3, 700, 400_000]) metrics.count({ ...sampleRecord(1), ms });

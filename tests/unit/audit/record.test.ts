@@ -41,6 +41,7 @@ describe('a record says what happened', () => {
       bytes_in: 120,
       bytes_out: 4096,
       scrubbed: 0,
+      incident: null,
       trail: ['accept', 'identify', 'authorize', 'inject', 'forward'].map((stage) => [stage, expect.any(Number), 'ok']),
     });
   });
@@ -88,6 +89,21 @@ describe('a record says what happened', () => {
     const record = describeFlow(arrivedFlow(over), refused(new Refusal('malformed.syntax', 'no')));
     expect(record).toMatchObject({ sandbox: null, proof: [], credential: null, upstream: null, ...expected });
     expect(JSON.stringify(record)).not.toContain('planted');
+  });
+
+  test('what of a credential was found where it does not belong', () => {
+    const flow = { ...forwardedFlow(), incident: 'placeholder of github in the body' };
+    expect(describeFlow(flow, allowed).incident).toBe('placeholder of github in the body');
+  });
+
+  test('what must not be written down is taken out of every text that the sandbox has a say in', () => {
+    const flow = forwardedFlow();
+    const canonical = { ...flow.canonical, host: 'found.example', path: '/found', query: 'found=1' };
+    const refusal = new Refusal('domain.not-allowed', 'found is not allowed');
+    const clean = (text: string): string => text.replaceAll('found', '***');
+    const record = describeFlow({ ...flow, canonical, asked: 'push found' }, refused(refusal), clean);
+    expect(JSON.stringify(record)).not.toContain('found');
+    expect(record).toMatchObject({ host: '***.example', path: '/***', query: '***', git: 'push ***' });
   });
 
   test('long paths, many parameters and long methods are cut', () => {

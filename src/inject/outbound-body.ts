@@ -1,0 +1,102 @@
+// Reads a request body as it passes: its content in one run, however it is cut into chunks, and beside it what stands
+// between: chunk lines and trailers, in which something could travel too. A coding is taken off aside.
+import { HeaderList } from '../flow/header-list.ts';
+import { BodyReader } from '../http1/body-reader.ts';
+import { DecodedRun, type ReadCoding } from './outbound-decode.ts';
+import { SearchedRun } from './outbound-run.ts';
+import type { OutboundSigns, Sign } from './outbound-signs.ts';
+import type { OutboundReader } from './outbound-writer.ts';
+
+interface BodySearch {
+  readonly signs: OutboundSigns;
+  /** How much content is searched. */
+  readonly maxBytes: number;
+  readonly coding: ReadCoding | null;
+  /** True: chunks and trailers are in the bytes (HTTP/1.1). */
+  readonly isChunked: boolean;
+  /** Throws the refusal for what must not go out. */
+  readonly onFound: (sign: Sign, place: string) => void;
+  /** Looks at the fields behind the body. Throws a Refusal. */
+  readonly checkTrailers: (trailers: HeaderList) => void;
+}
+
+export class OutboundBody implements OutboundReader {
+  onProgress: ((refusal: Error | null) => void) | null = null;
+  readonly #content: SearchedRun;
+  readonly #decoded: DecodedRun | null;
+  readonly #between: SearchedRun | null = null;
+  readonly #chunks: BodyReader | null = null;
+  readonly #checkTrailers: BodySearch['checkTrailers'];
+
+  constructor({ signs, maxBytes, coding, isChunked, onFound, checkTrailers }: BodySearch) {
+    const inBody = (sign: Sign): void => onFound(sign, 'the body');
+    this.#content = new SearchedRun(signs, maxBytes, inBody);
+    this.#decoded =
+      coding === null
+        ? null
+        : new DecodedRun(new SearchedRun(signs, maxBytes, inBody), coding, (refusal) => this.onProgress?.(refusal));
+    this.#checkTrailers = checkTrailers;
+    if (!isChunked) return;
+    this.#chunks = new BodyReader({ kind: 'chunked' });
+    this.#between = new SearchedRun(signs, Number.POSITIVE_INFINITY, (sign) =>
+      onFound(sign, 'the framing of the body'),
+    );
+  }
+
+  get openAt(): number {
+    let at = this.#content.openAt;
+    if (this.#between !== null) at = Math.min(at, this.#between.openAt);
+    return this.#decoded === null ? at : Math.min(at, this.#decoded.openAt);
+  }
+
+  get isBusy(): boolean {
+    return this.#decoded?.isBusy === true;
+  }
+
+  get isPast(): boolean {
+    return this.#between === null && this.#content.isPast && this.#decoded?.isPast !== false;
+  }
+
+  read(chunk: Buffer, at: number): void {
+    if (this.#chunks === null) {
+      this.#take(chunk, at);
+      return;
+    }
+    let next = 0;
+    this.#chunks.feedPayload(chunk, 0, (slice) => {
+      const from = slice.byteOffset - chunk.byteOffset;
+      if (from > next) this.#between!.feed(chunk.subarray(next, from), at + next);
+      next = from + slice.length;
+      this.#take(slice, at + from);
+    });
+    if (next < chunk.length) this.#between!.feed(next === 0 ? chunk : chunk.subarray(next), at + next);
+  }
+
+  end(trailers: HeaderList | null): void {
+    this.#content.end();
+    this.#between?.end();
+    const late = trailers ?? this.#trailersInBytes();
+    if (late !== null) this.#checkTrailers(late);
+    this.#decoded?.end();
+  }
+
+  release(): void {
+    this.#content.release();
+    this.#between?.release();
+    this.#decoded?.release();
+  }
+
+  close(): void {
+    this.#decoded?.close();
+  }
+
+  #take(content: Buffer, at: number): void {
+    this.#content.feed(content, at);
+    this.#decoded?.feed(content, at);
+  }
+
+  #trailersInBytes(): HeaderList | null {
+    const trailers = this.#chunks?.trailers ?? null;
+    return trailers === null ? null : new HeaderList(trailers.names, trailers.keys, trailers.values);
+  }
+}
