@@ -16,18 +16,19 @@ import { createAuthorizeStage } from '../.sallyport-build/modules/authorize/auth
 import { SandboxLimits } from '../.sallyport-build/modules/authorize/limits.js';
 import { learn } from '../.sallyport-build/modules/flow/learn.js';
 import { relayH1 } from '../.sallyport-build/modules/forward/h1-relay.js';
-import { scrubAnswer } from '../.sallyport-build/modules/forward/scrubbed-answer.js';
+import { KeepingRoom } from '../.sallyport-build/modules/forward/retry-body.js';
+import { retryUnauthorized } from '../.sallyport-build/modules/forward/retry-unauthorized.js';
 import { H1Upstream, UpstreamPool } from '../.sallyport-build/modules/forward/upstream-pool.js';
 import { createIdentifyStage } from '../.sallyport-build/modules/identify/identify-stage.js';
 import { SandboxRegistry } from '../.sallyport-build/modules/identify/registry.js';
 import { createFileBackup } from '../.sallyport-build/modules/identify/registry-backup.js';
-import { InjectStage } from '../.sallyport-build/modules/inject/inject-stage.js';
-import { SecretStore } from '../.sallyport-build/modules/inject/secret-store.js';
+import { LfsTicketStore } from '../.sallyport-build/modules/inject/lfs-ticket-store.js';
 import { createLog } from '../.sallyport-build/modules/kit/log.js';
 import { Sweeper } from '../.sallyport-build/modules/kit/sweeper.js';
 import { loadPolicyText } from '../.sallyport-build/modules/policy/load-policy.js';
 import { thisMachine } from '../.sallyport-build/modules/policy/machine-files.js';
 import { admissionPath, requestPath } from '../.sallyport-build/modules/request-path.js';
+import { createSecretKeeping } from '../.sallyport-build/modules/secret-keeping.js';
 import { createRequestServer } from '../.sallyport-build/modules/serve-request.js';
 
 const requests = Number(process.argv[2] ?? 200_000);
@@ -70,8 +71,6 @@ const registry = await SandboxRegistry.open({
   socketDirectory: home,
 });
 await registry.register({ container_ip: '127.0.0.1' });
-const secrets = new SecretStore();
-secrets.configure(policy().credentials);
 const sweeper = new Sweeper();
 const pool = new UpstreamPool(sweeper);
 const { limits } = policy();
@@ -93,6 +92,7 @@ const request = Buffer.from(
     'x-api-key: placeholder\r\nanthropic-version: 2023-06-01\r\nConnection: keep-alive\r\n\r\n',
 );
 
+const room = new KeepingRoom();
 const key = 'bench';
 for (let i = 0; i < 4 * connections; i++) {
   const socket = new PretendSocket();
@@ -102,13 +102,25 @@ for (let i = 0; i < 4 * connections; i++) {
 }
 const forward = {
   name: 'forward',
-  run: (flow) => relayH1(pool.take(key), scrubAnswer(flow), pool, relaySettings).then((end) => learn(flow, end)),
+  run: (flow) =>
+    retryUnauthorized(flow, flow.outgoing.renew, room, (one) => relayH1(pool.take(key), one, pool, relaySettings)).then(
+      (end) => learn(flow, end),
+    ),
 };
+const { inject } = createSecretKeeping({
+  policy,
+  forward: () => forward,
+  registry: () => registry,
+  lfsTickets: new LfsTicketStore(),
+  home,
+  userKeys: false,
+  log,
+});
 const stages = {
   accept: createAcceptStage('sallyport-bench'),
   identify: createIdentifyStage(registry),
   authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => limits })),
-  inject: new InjectStage(policy, secrets),
+  inject,
   forward,
 };
 const metrics = new Metrics({ openConnections: () => 0, registeredSandboxes: () => 1, journal });

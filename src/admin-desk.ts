@@ -10,28 +10,20 @@ import { bindRepository, readJsonObject, refuseParameters } from './authorize/gi
 import { askJudge } from './authorize/github/authorize-graphql.ts';
 import type { GithubPorts } from './authorize/github/github-ports.ts';
 import { hasJudgedBody, judgeGithubBody } from './authorize/github/judge-body.ts';
-import type {
-  Arrived,
-  Authorized,
-  CanonicalRequest,
-  GitOperation,
-  Identified,
-  Injected,
-  Permission,
-} from './flow/flow.ts';
+import type { Arrived, CanonicalRequest, GitOperation, Identified, Permission } from './flow/flow.ts';
 import { HeaderList } from './flow/header-list.ts';
 import { madeRequest } from './flow/made-request.ts';
 import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
-import type { Stage } from './flow/stage.ts';
 import { Trail } from './flow/trail.ts';
 import { toPublic } from './identify/sandbox-record.ts';
+import type { InjectStage } from './inject/inject-stage.ts';
 import { SecretRejected } from './inject/secret-store.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 import { type GrantParts, grantDoor } from './sandbox-grant.ts';
 
 export interface DeskParts extends GrantParts {
-  readonly inject: Stage<Authorized, Injected>;
+  readonly inject: Pick<InjectStage, 'preview'>;
   readonly github: GithubPorts;
   readonly health: () => HealthReport;
   readonly metrics: () => Promise<string>;
@@ -101,7 +93,7 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
     if (permission.github !== null) {
       await checkGithub(parts.github, identified, permission, policy, asked.body ?? null);
     }
-    const { injected } = await parts.inject.run({ ...identified, permission });
+    const credential = await parts.inject.preview({ ...identified, permission });
     return {
       allowed: true,
       status: 200,
@@ -109,7 +101,7 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
       rule: permission.rule,
       reason: reasonOf(permission, canonical.method, asked.body !== undefined),
       hint: '',
-      credential: injected,
+      credential,
     };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

@@ -8,6 +8,7 @@ import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
 import type { Stage } from './flow/stage.ts';
 import { Trail } from './flow/trail.ts';
+import type { ForwardStage } from './forward/forward-stage.ts';
 import { QuestionExchange } from './question-exchange.ts';
 
 export interface GatewayCall {
@@ -21,6 +22,8 @@ export interface GatewayAnswer {
   readonly status: number;
   readonly body: Buffer;
 }
+
+let ownConnections = 0;
 
 const timeoutMs = 15_000;
 const maxAnswerBytes = 4 * 1024 * 1024;
@@ -38,6 +41,21 @@ const gatewayItself: Sandbox = {
   createdAt: '',
 };
 
+/**
+ * Never sent twice, and on a connection of its own, so that no closed one is met: an endpoint that exchanges a token for
+ * another has spent the old one by the time its answer is lost.
+ */
+export async function callUpstreamOnce(forward: ForwardStage, call: GatewayCall): Promise<GatewayAnswer> {
+  const sandbox: Sandbox = { ...gatewayItself, id: `(gateway, call ${++ownConnections})` };
+  try {
+    const answer = await callOnce(forward, call, sandbox);
+    if (answer instanceof Refusal) throw answer;
+    return answer;
+  } finally {
+    forward.drop(sandbox.id);
+  }
+}
+
 export async function callUpstream(forward: Stage<Injected, Forwarded>, call: GatewayCall): Promise<GatewayAnswer> {
   const first = await callOnce(forward, call);
   if (!(first instanceof Refusal)) return first;
@@ -48,7 +66,11 @@ export async function callUpstream(forward: Stage<Injected, Forwarded>, call: Ga
 }
 
 /** An upstream that was gone before it said anything is returned; everything else that is wrong is thrown. */
-async function callOnce(forward: Stage<Injected, Forwarded>, call: GatewayCall): Promise<GatewayAnswer | Refusal> {
+async function callOnce(
+  forward: Stage<Injected, Forwarded>,
+  call: GatewayCall,
+  sandbox: Sandbox = gatewayItself,
+): Promise<GatewayAnswer | Refusal> {
   const pieces: Buffer[] = [];
   let status = 0;
   let bytes = 0;
@@ -68,7 +90,7 @@ async function callOnce(forward: Stage<Injected, Forwarded>, call: GatewayCall):
   });
   const timer = setTimeout(() => exchange.fail(tooSlow(call)), timeoutMs);
   try {
-    run(forward, flowFor(call, exchange), exchange).catch((error: Error) => exchange.fail(error));
+    run(forward, flowFor(call, exchange, sandbox), exchange).catch((error: Error) => exchange.fail(error));
     await exchange.outcome;
     return { status, body: Buffer.concat(pieces) };
   } catch (error) {
@@ -84,7 +106,7 @@ async function run(forward: Stage<Injected, Forwarded>, flow: Injected, exchange
   if (!exchange.isWhole) throw new Error('a call of the gateway was forwarded and its answer never ended');
 }
 
-function flowFor({ host, method, outgoing }: GatewayCall, exchange: QuestionExchange): Injected {
+function flowFor({ host, method, outgoing }: GatewayCall, exchange: QuestionExchange, sandbox: Sandbox): Injected {
   const { target } = outgoing;
   return {
     requestId: 'gateway',
@@ -94,7 +116,7 @@ function flowFor({ host, method, outgoing }: GatewayCall, exchange: QuestionExch
     exchange,
     trail: new Trail(performance.now()),
     canonical: { scheme: 'https', host, port: 443, method, kind: 'http', ...canonicalTarget(target) },
-    sandbox: gatewayItself,
+    sandbox,
     permission: {
       rule: 'built-in: the gateway itself',
       tunnel: false,

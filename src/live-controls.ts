@@ -5,6 +5,7 @@ import type { LiveControl } from './admin/admin-ports.ts';
 import type { Journal } from './audit/journal.ts';
 import type { SandboxRegistry } from './identify/registry.ts';
 import { scrubWorks } from './inject/secret-scrub.ts';
+import { readSeal } from './kit/core-dumps.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 import type { Stages } from './request-path.ts';
 
@@ -18,6 +19,8 @@ export interface ControlSources {
   readonly namespaces: number;
   readonly docker: { readonly live: boolean; readonly detail: string };
   readonly rejected: Error | null;
+  /** Whether what sandboxes send is searched. */
+  readonly outbound: boolean;
   readonly stages: Stages;
 }
 
@@ -30,11 +33,13 @@ export function describeControls({
   namespaces,
   docker,
   rejected,
+  outbound,
   stages,
 }: ControlSources): LiveControl[] {
   const blocked = [...policy.blockedApiPatterns.values()].reduce((sum, patterns) => sum + patterns.length, 0);
   const { limits, upstream } = policy;
   const pinned = upstream.resolve.length;
+  const seal = readSeal();
   return [
     control(
       'path',
@@ -55,7 +60,9 @@ export function describeControls({
     control('pushes', true, pushDetail(policy)),
     control('github', true, githubDetail(policy)),
     control('credentials', true, `${policy.credentials.size} known by name; each only to its own hosts and paths`),
-    control('scrub', scrubWorks(), 'the credential of a request is taken out of its answer, in any of its forms'),
+    control('scrub', policy.secrets.scrub && scrubWorks(), scrubDetail(policy)),
+    control('outbound', outbound, outboundDetail(policy)),
+    control('memory', seal.live, seal.detail),
     control('addresses', upstream.proxy === null, addressDetail(pinned, upstream.proxy)),
     control('tls', true, `leaves by ${ca.subject}; upstream certificates always verified`),
     control(
@@ -91,6 +98,17 @@ function pushDetail(policy: CompiledPolicy): string {
 function githubDetail({ githubEffects }: CompiledPolicy): string {
   const modes = Object.entries(githubEffects).map(([mode, effects]) => `${mode}: ${[...effects].join(' ')}`);
   return `calls judged by effect; ${modes.join('; ')}; everything else is refused`;
+}
+
+function scrubDetail({ secrets }: CompiledPolicy): string {
+  return secrets.scrub
+    ? 'every answer is searched for every known credential, in any of its forms'
+    : 'secrets.scrub is off: answers are passed on unsearched';
+}
+
+function outboundDetail({ secrets }: CompiledPolicy): string {
+  const act = secrets.misplaced === 'revoke' ? 'refused, and the sandbox unregistered' : 'refused';
+  return `placeholders for another host and real values are ${act}; bodies are searched up to ${secrets.searchedBodyBytes} bytes`;
 }
 
 function addressDetail(pinned: number, proxy: CompiledPolicy['upstream']['proxy']): string {

@@ -1,17 +1,23 @@
-// What sandboxes in containers read of the gateway: its CA certificate, a bundle of roots with it, and git's configuration,
-// in a folder that they see read-only (a volume). Certificates and settings alone: nothing in it is secret.
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+// What sandboxes in containers read of the gateway: its CA certificate, a bundle of roots with it, git's configuration, and
+// files that make agents believe in a login that the gateway has, in a folder that they see read-only (a volume).
+// Certificates, settings and placeholders alone: nothing in it is secret.
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { writeFileAtomically } from './kit/atomic-file.ts';
+import { type AgentStub, agentStubs } from './launch/agent-stubs.ts';
 import { sandboxGitFiles } from './launch/sandbox-gitconfig.ts';
 import { certificatesIn, readSystemRoots, toPem } from './launch/trust-bundle.ts';
+import type { CredentialSpec } from './policy/compiled.ts';
 
 /** Where a sandbox sees the folder: docker/sandbox.env names the files there. */
 export const publishedPlace = '/etc/sallyport';
 
 /** The names of what is in it. */
-export const publishedNames = { certificate: 'ca.pem', bundle: 'bundle.pem', git: 'git' } as const;
+export const publishedNames = { certificate: 'ca.pem', bundle: 'bundle.pem', git: 'git', home: 'home' } as const;
+
+/** Where the work of a sandbox is, in docker/sandbox.Dockerfile. */
+const workspace = '/workspace';
 
 export interface PublishedTrust {
   /** `--publish`: made if it is not there. */
@@ -19,19 +25,23 @@ export interface PublishedTrust {
   readonly caPem: string;
   /** Hosts that serve git, whose ssh URLs are led through the door. */
   readonly gitHosts: readonly string[];
+  /** `publishedHome`: what docker/sandbox-entrypoint lays into a home that does not have it. */
+  readonly home?: readonly AgentStub[];
 }
 
 const forEverybody = 0o644;
 
 /** Each file is replaced as a whole, and the certificate last: a sandbox that waits for it finds the rest. */
-export async function publishTrust({ folder, caPem, gitHosts }: PublishedTrust): Promise<void> {
+export async function publishTrust({ folder, caPem, gitHosts, home = [] }: PublishedTrust): Promise<void> {
   const place = (name: string): string => join(folder, name);
+  const below = async (name: string, text: string, mode: number): Promise<void> => {
+    await mkdir(dirname(place(name)), { recursive: true, mode: 0o755 });
+    await writeFileAtomically(place(name), text, mode);
+  };
   try {
-    for (const { name, mode, text } of gitFiles(gitHosts)) {
-      const path = place(`${publishedNames.git}/${name}`);
-      await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-      await writeFileAtomically(path, text, mode);
-    }
+    for (const { name, mode, text } of gitFiles(gitHosts)) await below(`${publishedNames.git}/${name}`, text, mode);
+    for (const { path, text } of home) await below(`${publishedNames.home}/${path}`, text, forEverybody);
+    await removeOthers(place(publishedNames.home), new Set(home.map(({ path }) => path)));
     await writeFileAtomically(place(publishedNames.bundle), bundleWith(caPem), forEverybody);
     await writeFileAtomically(place(publishedNames.certificate), caPem, forEverybody);
   } catch (cause) {
@@ -41,6 +51,32 @@ export async function publishTrust({ folder, caPem, gitHosts }: PublishedTrust):
       { cause },
     );
   }
+}
+
+/** A login that is no longer configured is gone from here too. */
+async function removeOthers(folder: string, kept: ReadonlySet<string>): Promise<void> {
+  if (kept.size === 0) return rm(folder, { recursive: true, force: true });
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && !kept.has(relative(folder, path))) await rm(path);
+  }
+}
+
+/**
+ * Files for the agents whose login the gateway is configured with; none without a login. By the configuration alone: a value
+ * that is set while the gateway runs is not known when a container starts.
+ */
+export function publishedHome(credentials: ReadonlyMap<string, CredentialSpec>): readonly AgentStub[] {
+  const logins = new Set(
+    [...credentials.values()].filter(({ login, source }) => login !== null && isLogin(source)).map(({ name }) => name),
+  );
+  if (logins.size === 0) return [];
+  return agentStubs({ workingDirectory: workspace, placeholders: {}, credentials: logins, logins });
+}
+
+/** Other sources may hold a token of a login too, but nothing says so. */
+function isLogin({ kind }: CredentialSpec['source']): boolean {
+  return kind === 'login' || kind === 'oauth';
 }
 
 /** Ours first: a reader that stops at something odd in a root has read it. Node's own too: an image may come without any. */

@@ -9,7 +9,7 @@ import type { SandboxRegistry } from './identify/registry.ts';
 import type { SandboxRecord } from './identify/sandbox-record.ts';
 import type { SecretStore } from './inject/secret-store.ts';
 import { sandboxProxyPort } from './kit/namespace-handles.ts';
-import { usableCredentials } from './launch/placeholders.ts';
+import { usableCredentials, usableLogins } from './launch/placeholders.ts';
 import type { NamespaceSandboxes } from './namespace-sandboxes.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 
@@ -77,10 +77,13 @@ async function grantCertificate(
 async function grantNamespace(parts: GrantParts, record: SandboxRecord, pid: number): Promise<Grant> {
   const { githubHosts, gitHosts } = parts.policy();
   const certificate = await parts.namespaces.open(record, pid);
+  const listed = parts.secrets.list();
+  const usable = usableCredentials(listed, record.credentials);
   return {
     ca_certificate: certificate,
     proxy_url: `http://127.0.0.1:${sandboxProxyPort}`,
     git_hosts: [...githubHosts, ...gitHosts],
-    credentials: [...usableCredentials(parts.secrets.list(), record.credentials)],
+    credentials: [...usable],
+    logins: usableLogins(listed, usable),
   };
 }

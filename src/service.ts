@@ -20,18 +20,14 @@ import type { Gateway, StartOptions, StartSummary } from './cli/gateway-port.ts'
 import { ConfiguredDoors } from './configured-doors.ts';
 import { DockerSandboxes } from './docker-sandboxes.ts';
 import { lookupBySystem } from './forward/find-upstream.ts';
-import { createForwardStage } from './forward/forward-stage.ts';
-import { callUpstream } from './gateway-call.ts';
+import { createForwardStage, type ForwardStage } from './forward/forward-stage.ts';
 import { createGitServer } from './git-server.ts';
 import { guardedFiles } from './guarded-files.ts';
 import { createIdentifyStage } from './identify/identify-stage.ts';
 import { SandboxRegistry } from './identify/registry.ts';
 import { createFileBackup } from './identify/registry-backup.ts';
-import type { GithubAppPorts } from './inject/github-app-source.ts';
-import { InjectStage } from './inject/inject-stage.ts';
 import { LfsTicketStore } from './inject/lfs-ticket-store.ts';
-import { SecretStore } from './inject/secret-store.ts';
-import { UserKeys } from './inject/user-keys.ts';
+import { sealMemory } from './kit/core-dumps.ts';
 import { placesIn } from './kit/home.ts';
 import { createLog } from './kit/log.ts';
 import { packageVersion } from './kit/package-version.ts';
@@ -44,14 +40,17 @@ import { portsOf } from './open-gateway-doors.ts';
 import { LivePolicy } from './policy/live-policy.ts';
 import { findConfigFile } from './policy/load-policy.ts';
 import { thisMachine } from './policy/machine-files.ts';
-import { publishTrust } from './published-trust.ts';
+import { publishedHome, publishTrust } from './published-trust.ts';
 import { admissionPath, requestPath, type Stages } from './request-path.ts';
+import { createSecretKeeping } from './secret-keeping.ts';
 import { createRequestServer } from './serve-request.ts';
 
 const drainMs = 10_000;
 const tablesAfterMs = 1_500;
 
 export async function startGateway(options: StartOptions): Promise<Gateway> {
+  // Before any credential is read.
+  sealMemory();
   // A broken table must stop the start, not a request. A sandbox that waits for its start has no time for it: there it is
   // read a moment later, and should it be broken, every call of GitHub's is refused.
   if (options.doors !== 'sandboxes') loadGithubTables();
@@ -69,15 +68,16 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const leaves = new LeafMinter(ca);
   const instance = `sallyport-${ca.fingerprint.replaceAll(':', '').slice(0, 12).toLowerCase()}`;
   const journal = new Journal({ directory: places.journalDirectory, ...policy().audit, log });
-  const apps: GithubAppPorts = {
-    call: (call) => callUpstream(forward, call),
-    isLive: (sandbox) => registry.lookUpId(sandbox.id) === sandbox,
-    report: (what, detail) => log.info(what, detail),
-  };
-  const userKeys =
-    options.userKeys === true ? new UserKeys({ home: machine.home, workingDirectory: process.cwd() }) : null;
-  const secrets = new SecretStore(process.env, Date.now, apps, userKeys);
-  secrets.configure(policy().credentials);
+  const lfsTickets = new LfsTicketStore();
+  const { secrets, inject, masked } = createSecretKeeping({
+    policy,
+    forward: () => forward,
+    registry: () => registry,
+    lfsTickets,
+    home: machine.home,
+    userKeys: options.userKeys === true,
+    log,
+  });
   const docker = new DockerSandboxes({
     registry: () => registry,
     policy,
@@ -97,7 +97,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     registeredSandboxes: () => registry.size,
     journal,
   });
-  const forward = createForwardStage(
+  const forward: ForwardStage = createForwardStage(
     {
       policy,
       lookup: lookupBySystem,
@@ -107,8 +107,6 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     },
     sweeper,
   );
-  const lfsTickets = new LfsTicketStore();
-  const inject = new InjectStage(policy, secrets, lfsTickets);
   const spool = new Spool(places.spoolDirectory, () => policy().limits.spoolBytes);
   const github: GithubPorts = {
     openGitServer: createGitServer({ inject, forward, spool }),
@@ -125,7 +123,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     inject,
     forward,
   };
-  const audit = createAudit({ journal, metrics, feed: new Feed(), log });
+  const audit = createAudit({ journal, metrics, feed: new Feed(), log, clean: masked });
   const requests = createRequestServer({
     path: requestPath(stages),
     admission: admissionPath(stages),
@@ -163,9 +161,10 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   });
   const publish = async (): Promise<void> => {
     if (options.publish === undefined) return;
-    const { githubHosts, gitHosts } = policy();
+    const { githubHosts, gitHosts, credentials } = policy();
+    const home = publishedHome(credentials);
     const hosts = new Set([...githubHosts, ...gitHosts]);
-    await publishTrust({ folder: options.publish, caPem: ca.certificatePem, gitHosts: [...hosts] });
+    await publishTrust({ folder: options.publish, caPem: ca.certificatePem, gitHosts: [...hosts], home });
   };
   live.onChange((changed) => {
     publish().catch((error: unknown) => log.error('what sandboxes read could not be written', { error }));
@@ -191,6 +190,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
       docker: docker.status(),
       namespaces: doors.namespaces,
       rejected: live.rejected,
+      outbound: inject.isGuarded,
       stages,
     });
   const desk = createAdminDesk({

@@ -7,7 +7,7 @@ import { coversRepository } from '../kit/repository-name.ts';
 import type { GithubAppSpec } from '../policy/compiled.ts';
 import { type AppToken, type CallGithub, GithubAppApi, NotInstalled, ownerOf } from './github-app-api.ts';
 import { signAppProof } from './github-app-key.ts';
-import { type SecretAsker, type SecretSource, SourceError } from './secret-source.ts';
+import { atHand, type SecretAsker, type SecretSource, SourceError } from './secret-source.ts';
 
 export interface GithubAppPorts {
   readonly call: CallGithub;
@@ -76,9 +76,9 @@ export class GithubAppSource implements SecretSource {
     this.#now = now;
   }
 
-  /** The source of the private key, for listings. */
-  get key(): SecretSource {
-    return this.#key;
+  /** A token is for one sandbox: what is seen of the credential itself is its private key. */
+  listed(): Secret | null {
+    return atHand(this.#key);
   }
 
   /** null for a request that is about no repository: there is no token that would be for it alone. */

@@ -2,11 +2,16 @@
 // removed, and where each credential goes. Every credential that covers the host counts, not only the one that will
 // be put in: a placeholder must not reach the host's telemetry paths either.
 import { hopByHopNames } from '../kit/hop-by-hop.ts';
-import type { CompiledPolicy, CredentialSpec, Placement } from '../policy/compiled.ts';
-import { unreadableWishes } from './readable-answer.ts';
+import type { CompiledPolicy, CredentialSpec, Injection, Placement, TokenEndpoint } from '../policy/compiled.ts';
 
 /** A policy with wildcards lets a sandbox think up names without end. */
 const maxHosts = 4096;
+
+/**
+ * Not asked for with a credential: its answer in pieces could bring it back in two halves, neither of which is it. A server
+ * may answer any range with all of it (RFC 9110 section 14.2).
+ */
+const inPieces = ['range', 'if-range'];
 
 /** Fields of requests that end here: hop-by-hop ones, and what would tell the upstream about proxies and sandboxes. */
 const alwaysDropped: ReadonlySet<string> = new Set([
@@ -34,6 +39,8 @@ export interface HostPlan {
   readonly drop: ReadonlySet<string>;
   readonly stripQuery: ReadonlySet<string>;
   readonly credentials: ReadonlyMap<string, CredentialPlan>;
+  /** Where clients of a login get new tokens. */
+  readonly tokenEndpoints: readonly { readonly spec: CredentialSpec; readonly endpoint: TokenEndpoint }[];
 }
 
 export class HostPlans {
@@ -48,7 +55,7 @@ export class HostPlans {
       const placed = specs.flatMap(({ placements }) => placements.map(({ injection }) => injection));
       names = new Set([
         ...specs.flatMap(({ stripHeaders }) => stripHeaders.map((name) => name.toLowerCase())),
-        ...placed.map((injection) => (injection.kind === 'header' ? injection.header.toLowerCase() : 'authorization')),
+        ...placed.map(fieldOf),
       ]);
       this.#names.set(policy, names);
     }
@@ -64,7 +71,7 @@ export class HostPlans {
     let plan = plans.get(host);
     if (plan === undefined) {
       if (plans.size >= maxHosts) plans.clear();
-      plan = makePlan(policy.credentialsFor(host), host);
+      plan = makePlan(policy, host);
       plans.set(host, plan);
     }
     return plan;
@@ -78,7 +85,8 @@ export function isDropped(drop: ReadonlySet<string>, key: string): boolean {
   return (folded !== key && drop.has(folded)) || folded.startsWith('x-forwarded-') || folded.startsWith(':');
 }
 
-function makePlan(specs: readonly CredentialSpec[], host: string): HostPlan {
+function makePlan(policy: CompiledPolicy, host: string): HostPlan {
+  const specs = policy.credentialsFor(host);
   const drop = new Set(alwaysDropped);
   const stripQuery = new Set<string>();
   for (const spec of specs) {
@@ -86,17 +94,27 @@ function makePlan(specs: readonly CredentialSpec[], host: string): HostPlan {
     for (const name of spec.stripQuery) stripQuery.add(name);
     // The places we write to are cleared whether or not the specification lists them.
     for (const { injection } of spec.placements) {
-      if (injection.kind === 'header') drop.add(injection.header.toLowerCase());
-      else if (injection.kind === 'basic') drop.add('authorization');
-      else stripQuery.add(injection.parameter);
+      if (injection.kind === 'query') stripQuery.add(injection.parameter);
+      else drop.add(fieldOf(injection));
     }
   }
   const credentials = new Map<string, CredentialPlan>();
   for (const spec of specs) {
     const placements = spec.placements.filter((placement) => placement.hosts.some((pattern) => pattern.covers(host)));
-    const own = new Set([...drop, ...unreadableWishes]);
+    // Keys that only sign are never sent, so no half of them comes back; and clients of S3 take for granted that a range is a
+    // range.
+    const signs = placements.every(({ injection }) => injection.kind === 'sigv4');
+    const own = new Set([...drop, ...(signs ? [] : inPieces)]);
     for (const [name] of spec.companionForced) own.add(name.toLowerCase());
     credentials.set(spec.name, { spec, placements, drop: own });
   }
-  return { credentialed: specs.length > 0, drop, stripQuery, credentials };
+  const tokenEndpoints = [...policy.credentials.values()].flatMap((spec) =>
+    (spec.login?.tokenEndpoints ?? []).flatMap((endpoint) => (endpoint.host === host ? { spec, endpoint } : [])),
+  );
+  return { credentialed: specs.length > 0, drop, stripQuery, credentials, tokenEndpoints };
+}
+
+/** In lower case. What goes into the query, or is signed, may be sent in `authorization` by clients all the same. */
+function fieldOf(injection: Injection): string {
+  return injection.kind === 'header' ? injection.header.toLowerCase() : 'authorization';
 }

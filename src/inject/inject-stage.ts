@@ -1,61 +1,234 @@
-// The placeholder goes out, the real credential goes in. Builds the request as it will be sent: without hop-by-hop
-// and proxy fields, without any auth the sandbox sent to a credentialed host, with the credential that authorize
-// chose. The only place that reveals a Secret. Never over plain http, never into a tunnel.
+// The placeholder goes out, the real credential goes in. Builds the request as it will be sent, with the credential that
+// authorize chose and no other auth. The only place that reveals a Secret. Never over plain http, never into a tunnel, and
+// nothing that the sandbox sends may carry a credential, real or placeholder, where it does not belong.
+import type { AnswerScrub } from '../flow/answer-scrub.ts';
+import type { Exchange } from '../flow/exchange.ts';
 import type { Authorized, Injected } from '../flow/flow.ts';
 import { HeaderList } from '../flow/header-list.ts';
 import { learn } from '../flow/learn.ts';
-import { OutgoingRequest } from '../flow/outgoing-request.ts';
+import { OutgoingRequest, type OwnAnswer } from '../flow/outgoing-request.ts';
 import { Refusal } from '../flow/refusal.ts';
 import { reveal, type Secret } from '../flow/secret.ts';
 import type { Stage } from '../flow/stage.ts';
-import { connectionNames } from '../kit/hop-by-hop.ts';
-import type { CompiledPolicy, CredentialSpec, Injection } from '../policy/compiled.ts';
-import { type CredentialPlan, type HostPlan, HostPlans, isDropped } from './host-plan.ts';
+import type { CompiledPolicy, CredentialSpec, Injection, TokenEndpoint } from '../policy/compiled.ts';
+import { type CredentialPlan, type HostPlan, HostPlans } from './host-plan.ts';
 import { type LfsAccess, toStorage } from './lfs-storage-request.ts';
-import { plainWish } from './readable-answer.ts';
-import { scrubFor } from './secret-scrub.ts';
-import { withoutParameters } from './strip-query.ts';
-import { withoutSubprotocolKeys } from './subprotocol-keys.ts';
+import { outgoingFields, outgoingQuery, outgoingTarget, withFields, withMember } from './outgoing-head.ts';
 
 export interface Secrets {
   /** `flow`: what is to carry it. */
   resolve(name: string, flow: Authorized): Secret | null | Promise<Secret | null>;
+  /** The upstream took `secret` for no good: another one, or null. Absent: there is never another. */
+  renewed?(name: string, secret: Secret, flow: Authorized): Promise<Secret | null>;
+}
+
+/** Keeps credentials, real and placeholder, from leaving for where they do not belong. */
+export interface OutboundPort {
+  /** Throws a Refusal. */
+  checkHead(flow: Authorized): void;
+  guardBody(flow: Authorized, exchange: Exchange): Exchange;
+}
+
+export interface TokenPort {
+  answer(flow: Authorized, spec: CredentialSpec, endpoint: TokenEndpoint): OwnAnswer | Promise<OwnAnswer>;
+}
+
+/** A request signed anew: AWS. */
+export type SignPort = (
+  flow: Authorized,
+  target: string,
+  headers: HeaderList,
+  secret: Secret,
+) => Promise<SignedRequest>;
+
+export interface SignedRequest {
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly exchange: Exchange;
+  /** False: the client did not sign it, so it goes out unsigned. */
+  readonly isSigned: boolean;
+}
+
+export interface InjectParts {
+  /** Absent: no LFS object is served. */
+  readonly lfsTickets?: LfsAccess;
+  /** For one answer; null: it is not searched. */
+  readonly openScrub?: () => AnswerScrub | null;
+  readonly outbound?: OutboundPort;
+  /** The same, without consequences for the sandbox. */
+  readonly rehearsal?: Pick<OutboundPort, 'checkHead'>;
+  readonly tokens?: TokenPort;
+  readonly sign?: SignPort;
 }
 
 export class InjectStage implements Stage<Authorized, Injected> {
   readonly name = 'inject';
   readonly #policy: () => CompiledPolicy;
   readonly #secrets: Secrets;
-  readonly #lfsTickets: LfsAccess | null;
+  readonly #parts: InjectParts;
   readonly #plans = new HostPlans();
 
-  /** `policy` yields the one in force. `lfsTickets` null: no LFS object is served. */
-  constructor(policy: () => CompiledPolicy, secrets: Secrets, lfsTickets: LfsAccess | null = null) {
+  /** `policy` yields the one in force. */
+  constructor(policy: () => CompiledPolicy, secrets: Secrets, parts: InjectParts = {}) {
     this.#policy = policy;
     this.#secrets = secrets;
-    this.#lfsTickets = lfsTickets;
+    this.#parts = parts;
+  }
+
+  /** Whether what leaves is searched. */
+  get isGuarded(): boolean {
+    return this.#parts.outbound !== undefined;
   }
 
   /** True for a field, in lower case, in which any credential goes out or its clients send one. */
   readonly carriesCredential = (key: string): boolean =>
     this.#plans.namesOf(this.#policy()).has(key.replaceAll('_', '-'));
 
-  run(flow: Authorized): Injected | Promise<Injected> {
-    const { canonical, permission } = flow;
-    // Bytes that are not decrypted have no head to write.
+  run(arrived: Authorized): Injected | Promise<Injected> {
+    const { canonical, permission } = arrived;
+    // Bytes that are not decrypted have no head to write, but a name that they go to.
     if (permission.tunnel || canonical.kind === 'tunnel' || canonical.kind === 'connect') {
-      return learn(flow, { outgoing: new OutgoingRequest('', new HeaderList()), injected: null });
+      this.#parts.outbound?.checkHead(arrived);
+      return learn(arrived, { outgoing: new OutgoingRequest('', new HeaderList()), injected: null });
     }
+    const flow = this.#guarded(arrived);
     // Goes to the storage behind the ticket, with the credential from there and no other.
-    if (permission.git?.operation === 'lfs-object') return toStorage(flow, this.#lfsTickets);
+    if (permission.git?.operation === 'lfs-object') {
+      const { lfsTickets = null, openScrub = () => null } = this.#parts;
+      return toStorage(flow, lfsTickets, this.#policy().secrets.scrub ? openScrub : null);
+    }
     const plan = this.#plans.planFor(this.#policy(), canonical.host);
-    if (permission.credential === null) return withoutCredential(flow, plan);
+    for (const { spec, endpoint } of plan.tokenEndpoints) {
+      if (endpoint.path === canonical.path) return this.#answerTokens(flow, spec, endpoint);
+    }
+    if (permission.credential === null) return this.#withoutCredential(flow, plan);
     const chosen = plan.credentials.get(permission.credential);
     if (chosen === undefined) throw missing(permission.credential, null);
     const injection = checkedInjection(flow, chosen);
     const secret = this.#secrets.resolve(permission.credential, flow);
-    if (secret instanceof Promise) return secret.then((ready) => settle(flow, plan, chosen, injection, ready));
-    return settle(flow, plan, chosen, injection, secret);
+    if (secret instanceof Promise) return secret.then((ready) => this.#settle(flow, plan, chosen, injection, ready));
+    return this.#settle(flow, plan, chosen, injection, secret);
+  }
+
+  /**
+   * For `sallyport check`: the name of the credential that would go in, or the Refusal. Nothing is sent, signed or answered,
+   * and what is found in the wrong place has no consequence.
+   */
+  async preview(flow: Authorized): Promise<string | null> {
+    const { canonical, permission } = flow;
+    if (permission.tunnel) return null;
+    this.#parts.rehearsal?.checkHead(flow);
+    const plan = this.#plans.planFor(this.#policy(), canonical.host);
+    const isAnswered = plan.tokenEndpoints.some(({ endpoint }) => endpoint.path === canonical.path);
+    if (isAnswered || permission.credential === null || permission.git?.operation === 'lfs-object') return null;
+    const chosen = plan.credentials.get(permission.credential);
+    if (chosen === undefined) throw missing(permission.credential, null);
+    checkedInjection(flow, chosen);
+    if ((await this.#secrets.resolve(permission.credential, flow)) !== null) return chosen.spec.name;
+    if (chosen.spec.anonymous) return null;
+    throw missing(chosen.spec.name, chosen.spec);
+  }
+
+  #guarded(flow: Authorized): Authorized {
+    const { outbound } = this.#parts;
+    if (outbound === undefined) return flow;
+    outbound.checkHead(flow);
+    const exchange = outbound.guardBody(flow, flow.exchange);
+    return exchange === flow.exchange ? flow : learn(flow, { exchange });
+  }
+
+  #openScrub(): AnswerScrub | null {
+    return this.#policy().secrets.scrub ? (this.#parts.openScrub?.() ?? null) : null;
+  }
+
+  /** Answered here and never forwarded: what the endpoint would answer is what the sandbox must not have. */
+  async #answerTokens(flow: Authorized, spec: CredentialSpec, endpoint: TokenEndpoint): Promise<Injected> {
+    const { tokens } = this.#parts;
+    if (tokens === undefined) throw new Error('no one answers token endpoints here');
+    const answer = await tokens.answer(flow, spec, endpoint);
+    return learn(flow, { outgoing: new OutgoingRequest('', new HeaderList(), { answer }), injected: null });
+  }
+
+  #settle(
+    flow: Authorized,
+    plan: HostPlan,
+    chosen: CredentialPlan,
+    injection: Injection,
+    secret: Secret | null,
+  ): Injected | Promise<Injected> {
+    const { spec } = chosen;
+    if (secret === null) {
+      if (spec.anonymous) return this.#withoutCredential(flow, plan);
+      throw missing(spec.name, spec);
+    }
+    if (injection.kind === 'sigv4') return this.#sign(flow, plan, chosen, secret);
+    const outgoing = this.#build(flow, plan, chosen, injection, secret);
+    return learn(flow, { outgoing, injected: spec.name });
+  }
+
+  #build(
+    flow: Authorized,
+    plan: HostPlan,
+    chosen: CredentialPlan,
+    injection: Injection,
+    secret: Secret,
+  ): OutgoingRequest {
+    const { spec } = chosen;
+    const { renewed } = this.#secrets;
+    const scrub = this.#openScrub();
+    let headers = this.#headFor(flow, chosen, scrub);
+    let query = outgoingQuery(flow, plan);
+    const value = reveal(secret);
+    const form = (secret.login ? spec.login?.injection : null) ?? injection;
+    switch (form.kind) {
+      case 'header':
+        headers.append(form.header, headerSafe(spec.name, form.prefix + value));
+        break;
+      case 'basic':
+        headers.append('Authorization', `Basic ${Buffer.from(`${form.username}:${value}`).toString('base64')}`);
+        break;
+      case 'query': {
+        const pair = `${encodeURIComponent(form.parameter)}=${encodeURIComponent(value)}`;
+        query = query === null || query === '' ? pair : `${query}&${pair}`;
+        break;
+      }
+      case 'sigv4':
+        throw new Error(`credential ${spec.name} is a pair of keys and cannot be sent`);
+    }
+    if (secret.login)
+      for (const [name, member] of spec.login?.listed ?? []) headers = withMember(headers, name, member);
+    headers = withFields(headers, secret.fields);
+    const again = async (): Promise<OutgoingRequest | null> => {
+      const next = (await renewed?.call(this.#secrets, spec.name, secret, flow)) ?? null;
+      return next === null ? null : this.#build(flow, plan, chosen, injection, next);
+    };
+    const renew = renewed === undefined ? null : again;
+    return new OutgoingRequest(outgoingTarget(flow, query), headers, { scrub, renew });
+  }
+
+  async #sign(flow: Authorized, plan: HostPlan, chosen: CredentialPlan, secret: Secret): Promise<Injected> {
+    const { sign } = this.#parts;
+    if (sign === undefined) throw new Error('no one signs requests here');
+    const scrub = this.#openScrub();
+    const target = outgoingTarget(flow, outgoingQuery(flow, plan));
+    const signed = await sign(flow, target, this.#headFor(flow, chosen, scrub), secret);
+    const outgoing = new OutgoingRequest(signed.target, signed.headers, { scrub });
+    return learn(flow, { exchange: signed.exchange, outgoing, injected: signed.isSigned ? chosen.spec.name : null });
+  }
+
+  #headFor(flow: Authorized, { spec, drop }: CredentialPlan, scrub: AnswerScrub | null): HeaderList {
+    const headers = outgoingFields(flow, { drop, credentialed: true, readable: scrub !== null });
+    for (const [name, text] of spec.companionDefaults) if (!headers.has(name.toLowerCase())) headers.append(name, text);
+    for (const [name, text] of spec.companionForced) headers.append(name, text);
+    return headers;
+  }
+
+  #withoutCredential(flow: Authorized, plan: HostPlan): Injected {
+    const scrub = this.#openScrub();
+    const { drop, credentialed } = plan;
+    const headers = outgoingFields(flow, { drop, credentialed, readable: scrub !== null });
+    const target = outgoingTarget(flow, outgoingQuery(flow, plan));
+    return learn(flow, { outgoing: new OutgoingRequest(target, headers, { scrub }), injected: null });
   }
 }
 
@@ -70,82 +243,6 @@ function checkedInjection(flow: Authorized, { spec, placements }: CredentialPlan
     if (paths === null || paths.some((pattern) => pattern.covers(canonical.path))) return injection;
   }
   throw new Error(`credential ${spec.name} chosen for a path of ${canonical.host} that it does not belong to`);
-}
-
-function settle(
-  flow: Authorized,
-  plan: HostPlan,
-  chosen: CredentialPlan,
-  injection: Injection,
-  secret: Secret | null,
-): Injected {
-  const { spec, drop } = chosen;
-  if (secret === null) {
-    if (spec.anonymous) return withoutCredential(flow, plan);
-    throw missing(spec.name, spec);
-  }
-  const headers = endToEnd(flow, drop, plan.credentialed).append(...plainWish);
-  let query = strippedQuery(flow, plan);
-  const value = reveal(secret);
-  switch (injection.kind) {
-    case 'header':
-      headers.append(injection.header, headerSafe(spec.name, injection.prefix + value));
-      break;
-    case 'basic':
-      headers.append('Authorization', `Basic ${Buffer.from(`${injection.username}:${value}`).toString('base64')}`);
-      break;
-    case 'query': {
-      const pair = `${encodeURIComponent(injection.parameter)}=${encodeURIComponent(value)}`;
-      query = query === null || query === '' ? pair : `${query}&${pair}`;
-      break;
-    }
-  }
-  for (const [name, text] of spec.companionDefaults) if (!headers.has(name.toLowerCase())) headers.append(name, text);
-  for (const [name, text] of spec.companionForced) headers.append(name, text);
-  const outgoing = new OutgoingRequest(targetOf(flow, query), headers, null, scrubFor(secret));
-  return learn(flow, { outgoing, injected: spec.name });
-}
-
-function withoutCredential(flow: Authorized, plan: HostPlan): Injected {
-  const headers = endToEnd(flow, plan.drop, plan.credentialed);
-  return learn(flow, {
-    outgoing: new OutgoingRequest(targetOf(flow, strippedQuery(flow, plan)), headers),
-    injected: null,
-  });
-}
-
-/** The fields of the request that go on to the upstream, in one pass. */
-function endToEnd(flow: Authorized, drop: ReadonlySet<string>, credentialed: boolean): HeaderList {
-  const { headers, protocol } = flow.request;
-  const { names, keys, values } = headers;
-  const named = keys.includes('connection') ? connectionNames(headers.getAll('connection')) : null;
-  const out = new HeaderList();
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i]!;
-    let value = values[i]!;
-    if (isDropped(drop, key) || named?.has(key)) {
-      // gRPC over HTTP/2 needs it; HTTP/2 allows no other value (RFC 9113 8.2.2).
-      if (key !== 'te' || protocol !== 'h2' || value.trim().toLowerCase() !== 'trailers') continue;
-    }
-    if (credentialed && key === 'sec-websocket-protocol') {
-      const offers = withoutSubprotocolKeys(value);
-      if (offers === null) continue;
-      value = offers;
-    }
-    out.names.push(names[i]!);
-    out.keys.push(key);
-    out.values.push(value);
-  }
-  return out;
-}
-
-function strippedQuery(flow: Authorized, plan: HostPlan): string | null {
-  const { query } = flow.canonical;
-  return query === null ? null : withoutParameters(query, plan.stripQuery);
-}
-
-function targetOf(flow: Authorized, query: string | null): string {
-  return query === null ? flow.canonical.rawPath : `${flow.canonical.rawPath}?${query}`;
 }
 
 /** The last look before the wire. Sources refuse control characters; other letters have no place in a header. */

@@ -1,10 +1,12 @@
 // The request for an object as the storage gets it: its own address and fields from behind the ticket, and of what the
 // sandbox sent only what an object transfer needs. No cookie, no login, no name of the sandbox travels.
+import type { AnswerScrub } from '../flow/answer-scrub.ts';
 import type { Authorized, Injected } from '../flow/flow.ts';
 import { HeaderList } from '../flow/header-list.ts';
 import { learn } from '../flow/learn.ts';
 import { OutgoingRequest } from '../flow/outgoing-request.ts';
 import { reveal } from '../flow/secret.ts';
+import { scrubForStorage } from './lfs-storage-scrub.ts';
 import type { StorageAccess } from './lfs-ticket-store.ts';
 
 /** What inject needs of the store. */
@@ -27,8 +29,12 @@ const passedOn: Readonly<Record<string, readonly string[]>> = {
   POST: ['Accept', 'Content-Length', 'Content-Type', 'User-Agent'],
 };
 
-/** Authorize has found the ticket to be good for this request; a disagreement forwards nothing. */
-export function toStorage(flow: Authorized, tickets: LfsAccess | null): Injected {
+/** `openScrub` null: answers are not searched. Authorize has found the ticket to be good for this request; a disagreement forwards nothing. */
+export function toStorage(
+  flow: Authorized,
+  tickets: LfsAccess | null,
+  openScrub: (() => AnswerScrub | null) | null,
+): Injected {
   const { permission, sandbox, request, canonical } = flow;
   const access = tickets?.open(permission.git?.ticket ?? '') ?? null;
   if (access === null) throw new Error('an LFS ticket was found good and is not there');
@@ -40,6 +46,12 @@ export function toStorage(flow: Authorized, tickets: LfsAccess | null): Injected
     const value = own.has(key) ? undefined : request.headers.get(key);
     if (value !== undefined) headers.append(name, value);
   }
+  // Objects are known by the hash of what they are, and without a wish any coding would be welcome.
+  headers.append('Accept-Encoding', 'identity');
   for (const [name, value] of access.headers) headers.append(name, reveal(value));
-  return learn(flow, { outgoing: new OutgoingRequest(reveal(access.target), headers, access.origin), injected: null });
+  const outgoing = new OutgoingRequest(reveal(access.target), headers, {
+    origin: access.origin,
+    scrub: openScrub === null ? null : scrubForStorage(access, openScrub()),
+  });
+  return learn(flow, { outgoing, injected: null });
 }

@@ -1,7 +1,7 @@
 // A credential that an operator hands over with `sallyport secret set`: kept in this process's memory and nowhere
-// else, gone when the gateway stops. Where the user's own keys may be used, one of those stands in until then.
+// else, gone when the gateway stops. Where the user's own keys and logins may be used, one of those stands in until then.
 import { Secret } from '../flow/secret.ts';
-import { cleanValue, type SecretSource } from './secret-source.ts';
+import { atHand, cleanValue, type SecretAsker, type SecretSource } from './secret-source.ts';
 import type { UserKey } from './user-keys.ts';
 
 export class MemorySource implements SecretSource {
@@ -21,18 +21,45 @@ export class MemorySource implements SecretSource {
 
   /** False: there was nothing. A key of the user that is removed does not come back either. */
   clear(): boolean {
-    const had = this.current() !== null;
+    const had = this.#secret !== null || this.#standIn !== null;
     this.#secret = null;
     this.#userKey = null;
     return had;
   }
 
-  current(): Secret | null {
-    return this.#secret ?? this.#userKey?.().secret ?? null;
+  current(asker: SecretAsker | null = null): Secret | null | Promise<Secret | null> {
+    return this.#secret ?? this.#standIn?.current(asker) ?? null;
+  }
+
+  /** What was set by hand is all there is. */
+  async renewed(secret: Secret, asker: SecretAsker | null): Promise<Secret | null> {
+    return (await this.#standIn?.renewed?.(secret, asker)) ?? null;
+  }
+
+  listed(): Secret | null {
+    if (this.#secret !== null) return this.#secret;
+    const standIn = this.#standIn;
+    return standIn === null ? null : atHand(standIn);
+  }
+
+  async close(): Promise<void> {
+    await this.#standIn?.close?.();
   }
 
   /** The key of the user that is in force, or why there is none; null: set by hand, or nothing to look for. */
   get userKey(): UserKey | null {
     return this.#secret === null ? (this.#userKey?.() ?? null) : null;
+  }
+
+  get origin(): string | null {
+    return this.userKey?.origin ?? null;
+  }
+
+  get problem(): string | null {
+    return this.userKey?.problem ?? this.#standIn?.problem ?? null;
+  }
+
+  get #standIn(): SecretSource | null {
+    return this.userKey?.source ?? null;
   }
 }

@@ -1,24 +1,48 @@
-// The forms in which a credential may come back: as it is, in base64 at each of its three alignments, in hexadecimal;
-// and each of them with any of its characters escaped for a URL or for JSON. Built once per credential.
+// The forms in which a credential may come back: as it is, in base64 at each of its three alignments, in hexadecimal, in
+// UTF-16. Each of them may have any of its characters escaped besides: match-form.ts reads those.
 
-/** Two values per place: hexadecimal has two cases, base64 two alphabets. Equal where there is one. */
+export type FormKind = 'plain' | 'base64' | 'hex';
+
 export interface Form {
-  readonly first: Uint8Array;
-  readonly second: Uint8Array;
+  readonly kind: FormKind;
+  /** Hexadecimal in lower case. */
+  readonly bytes: Uint8Array;
 }
 
 /** What is shorter than this is no secret, and would be found in answers that do not hold it. */
 export const minSecretBytes = 6;
 
+/** None is shorter than minSecretBytes. */
 export function formsOf(value: Buffer): Form[] {
-  const forms = [form(value, value)];
+  const forms: Form[] = [plain(value)];
+  // A form field writes a space as a plus sign.
+  if (value.includes(0x20)) forms.push(plain(mapped(value, (byte) => (byte === 0x20 ? 0x2b : byte))));
+  for (const wide of utf16(value)) forms.push(plain(wide));
   for (const before of [0, 1, 2]) {
     const standard = base64Within(value, before);
-    forms.push(form(standard, mapped(standard, urlSafe)));
+    const url = mapped(standard, urlSafe);
+    forms.push({ kind: 'base64', bytes: standard });
+    if (!url.equals(standard)) forms.push({ kind: 'base64', bytes: url });
   }
-  const hex = Buffer.from(value.toString('hex'), 'latin1');
-  forms.push(form(hex, mapped(hex, upperCase)));
-  return forms;
+  forms.push({ kind: 'hex', bytes: Buffer.from(value.toString('hex'), 'latin1') });
+  // Letters that take three bytes in UTF-8 take two in UTF-16.
+  return forms.filter(({ bytes }) => bytes.length >= minSecretBytes);
+}
+
+/** `-----BEGIN …` on one line: which line ends it had is not known, so each of its lines is looked for by itself. */
+export function linesOfKey(value: string): string[] {
+  return value.startsWith('-----BEGIN ') ? value.split(' ').filter((line) => line.length >= 16) : [];
+}
+
+function plain(bytes: Buffer): Form {
+  return { kind: 'plain', bytes };
+}
+
+/** Without the zero at its end or beginning, ASCII is the same in both orders of bytes. */
+function utf16(value: Buffer): Buffer[] {
+  const little = Buffer.from(value.toString('utf8'), 'utf16le');
+  if (value.every((byte) => byte < 0x80)) return [little.subarray(0, -1)];
+  return [little, Buffer.from(little).swap16()];
 }
 
 /** The characters of base64 that `value` alone decides when so many bytes (modulo 3) come before it. */
@@ -29,12 +53,6 @@ function base64Within(value: Buffer, before: number): Buffer {
   return Buffer.from(text.slice(from, to), 'latin1');
 }
 
-function form(first: Buffer, second: Buffer): Form {
-  // A form field writes a space as a plus sign.
-  const other = mapped(second, (byte) => (byte === 0x20 ? 0x2b : byte));
-  return { first: Uint8Array.from(first), second: Uint8Array.from(other) };
-}
-
 function mapped(bytes: Buffer, map: (byte: number) => number): Buffer {
   return Buffer.from(bytes.map(map));
 }
@@ -43,8 +61,4 @@ function mapped(bytes: Buffer, map: (byte: number) => number): Buffer {
 function urlSafe(byte: number): number {
   if (byte === 0x2b) return 0x2d;
   return byte === 0x2f ? 0x5f : byte;
-}
-
-function upperCase(byte: number): number {
-  return byte >= 0x61 && byte <= 0x7a ? byte - 0x20 : byte;
 }

@@ -1,29 +1,72 @@
-// Replaces a credential wherever it comes back, by a mask of equal length, so that lengths and framing stay true. The
-// forms of a credential are worked out once and kept as long as the Secret itself.
+// Replaces every known credential wherever it comes back, by a mask of equal length, so that lengths and framing stay true.
+// What comes out does not depend on the pieces in which an answer comes: a byte is masked when a form of a credential
+// covers it, and no other byte is changed.
 import type { AnswerScrub, BodyScrub } from '../flow/answer-scrub.ts';
 import type { HeaderList } from '../flow/header-list.ts';
 import { reveal, Secret } from '../flow/secret.ts';
+import { KnownSecrets } from './known-secrets.ts';
 import { unfinished } from './match-form.ts';
-import { minSecretBytes } from './secret-forms.ts';
+import { linesOfKey } from './secret-forms.ts';
 import { SecretSearch } from './secret-search.ts';
 
 const mask = 0x2a;
 const none = Buffer.alloc(0);
 /** So few bytes of a beginning tell nothing: every key of a provider begins alike. */
 const maxReleasedBytes = 4;
+/** Those that are no longer known are left in the search until there are so many of them. */
+const maxForgotten = 1024;
 
-const searches = new WeakMap<Secret, SecretSearch>();
+/** Makes the scrub of each answer. All of them share one search, which learns what was noted since it was last used. */
+export class Scrubs {
+  readonly #known: Pick<KnownSecrets, 'version' | 'all'>;
+  #search = new SecretSearch<string>();
+  #taken = new Set<Secret>();
+  #version = -1;
 
-/** Null: too short to be told from what an answer holds anyway. */
-export function scrubFor(secret: Secret): AnswerScrub | null {
-  let search = searches.get(secret);
-  if (search === undefined) {
-    const value = Buffer.from(reveal(secret), 'utf8');
-    if (value.length < minSecretBytes) return null;
-    search = new SecretSearch(value);
-    searches.set(secret, search);
+  constructor(known: Pick<KnownSecrets, 'version' | 'all'>) {
+    this.#known = known;
   }
-  return new SecretScrub(search);
+
+  /** For one answer. Null: no credential is known. */
+  open(): AnswerScrub | null {
+    return this.search.size === 0 ? null : new SecretScrub(this);
+  }
+
+  get search(): SecretSearch<string> {
+    if (this.#version !== this.#known.version) this.#learn();
+    return this.#search;
+  }
+
+  /** The newest come last: what was taken before is not looked at again. */
+  #learn(): void {
+    this.#version = this.#known.version;
+    const all = this.#known.all();
+    if (this.#taken.size > all.length + maxForgotten) {
+      this.#search = new SecretSearch();
+      this.#taken = new Set();
+    }
+    for (let i = all.length - 1; i >= 0 && !this.#taken.has(all[i]!); i--) this.#take(all[i]!);
+  }
+
+  #take(secret: Secret): void {
+    this.#taken.add(secret);
+    const value = reveal(secret);
+    for (const text of [value, ...linesOfKey(value)]) this.#search.add(Buffer.from(text, 'utf8'), secret.name);
+  }
+}
+
+const single = new WeakMap<Secret, Scrubs>();
+
+/** Searches for this one alone. Null: too short to be told from what an answer holds anyway. */
+export function scrubFor(secret: Secret): AnswerScrub | null {
+  let scrubs = single.get(secret);
+  if (scrubs === undefined) {
+    const known = new KnownSecrets();
+    known.note(secret);
+    scrubs = new Scrubs(known);
+    single.set(secret, scrubs);
+  }
+  return scrubs.open();
 }
 
 /** Asked of the search itself, with a credential that is none: is it found, raw and in another form. */
@@ -36,28 +79,29 @@ export function scrubWorks(): boolean {
 
 class SecretScrub implements AnswerScrub {
   replaced = 0;
-  readonly #search: SecretSearch;
+  readonly #scrubs: Scrubs;
 
-  constructor(search: SecretSearch) {
-    this.#search = search;
+  constructor(scrubs: Scrubs) {
+    this.#scrubs = scrubs;
   }
 
   text(text: string): string {
-    if (text.length < this.#search.minBytes) return text;
+    if (text.length < this.#scrubs.search.minBytes) return text;
     const bytes = Buffer.from(text, 'latin1');
-    const { clean } = this.clean(bytes, true);
+    const { clean } = this.clean(bytes, 0, true);
     return clean === bytes ? text : clean.toString('latin1');
   }
 
   fields({ names, keys, values }: HeaderList): void {
-    // Nearly always there is nothing, and most are too short to hold it. No form goes over a line end.
-    const { minBytes } = this.#search;
+    // Nearly always there is nothing, and most are too short to hold it. No form has this byte in it.
+    const { search } = this.#scrubs;
+    const { minBytes } = search;
     let long = '';
     for (let i = 0; i < names.length; i++) {
-      if (names[i]!.length >= minBytes) long += `${names[i]}\n`;
-      if (values[i]!.length >= minBytes) long += `${values[i]}\n`;
+      if (names[i]!.length >= minBytes) long += `${names[i]}\x01`;
+      if (values[i]!.length >= minBytes) long += `${values[i]}\x01`;
     }
-    if (long === '' || !this.#search.find(Buffer.from(long, 'latin1'), 0)) return;
+    if (long === '' || !search.find(Buffer.from(long, 'latin1'), 0)) return;
     for (let i = 0; i < names.length; i++) {
       values[i] = this.text(values[i]!);
       const name = this.text(names[i]!);
@@ -72,27 +116,35 @@ class SecretScrub implements AnswerScrub {
   }
 
   /**
-   * The bytes without it, themselves if it is not in them, and where an unfinished one begins that more bytes may
-   * complete. `last`: no more will come.
+   * The bytes without it, themselves if it is not in them. `open`: where an unfinished one begins that more bytes may
+   * complete; `settled`: what stands before this may go, being masked or no part of anything. `given`: so many have gone
+   * before. `last`: no more will come.
    */
-  clean(bytes: Buffer, last: boolean): { readonly clean: Buffer; readonly open: number } {
-    const search = this.#search;
+  clean(bytes: Buffer, given: number, last: boolean): Cleaned {
+    const { search } = this.#scrubs;
     let clean = bytes;
-    let at = 0;
-    while (search.find(bytes, at)) {
-      if (search.end === unfinished) {
-        if (!last) return { clean, open: search.start };
-        at = search.start + 1;
-        continue;
-      }
+    let open = -1;
+    let covered = 0;
+    for (let at = 0; search.find(bytes, at); at = search.start + 1) {
+      const { start, end } = search;
+      if (open < 0 && search.open && !last) open = start;
+      if (end === unfinished) continue;
       // Not in place: who gave the bytes may still hold them.
       if (clean === bytes) clean = Buffer.from(bytes);
-      clean.fill(mask, search.start, search.end);
-      this.replaced++;
-      at = search.end;
+      clean.fill(mask, start, end);
+      if (open >= 0 && start > Math.max(open, covered)) continue;
+      if (start >= covered && end > given) this.replaced++;
+      covered = Math.max(covered, end);
     }
-    return { clean, open: bytes.length };
+    if (open < 0) return { clean, open: bytes.length, settled: bytes.length };
+    return { clean, open, settled: Math.max(open, covered) };
   }
+}
+
+interface Cleaned {
+  readonly clean: Buffer;
+  readonly open: number;
+  readonly settled: number;
 }
 
 class SecretBodyScrub implements BodyScrub {
@@ -111,17 +163,17 @@ class SecretBodyScrub implements BodyScrub {
 
   feed(chunk: Buffer): Buffer {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const { clean, open } = this.#scrub.clean(bytes, false);
     const given = this.#given;
+    const { clean, open, settled } = this.#scrub.clean(bytes, given, false);
     this.#held = open === bytes.length ? none : bytes.subarray(open);
-    this.#given = Math.max(0, given - open);
-    if (given === 0 && open === bytes.length) return clean;
-    return clean.subarray(Math.min(given, open), open);
+    this.#given = Math.max(0, Math.max(given, settled) - open);
+    if (given === 0 && settled === bytes.length) return clean;
+    return clean.subarray(Math.min(given, settled), settled);
   }
 
   end(): Buffer {
     if (this.#held.length === 0) return none;
-    const rest = this.#scrub.clean(this.#held, true).clean.subarray(this.#given);
+    const rest = this.#scrub.clean(this.#held, this.#given, true).clean.subarray(this.#given);
     this.#held = none;
     this.#given = 0;
     return rest;

@@ -1,116 +1,216 @@
-// Finds a credential in bytes, in any of its forms, without looking at most of them: whatever is at least so long must
-// cover one of the places that are looked at, and what stands there is nearly never a piece of it.
-import { isEscape, matchForm, mayEscape, nothing, shortEscapes } from './match-form.ts';
-import { type Form, formsOf } from './secret-forms.ts';
+// Finds credentials in bytes, in any of their forms, however many there are, without a close look at most bytes. Every form
+// is so long that its beginning covers one of the places where a piece is compared; what is escaped shows a sign.
+import {
+  byteOfEscape,
+  bytesOfEscape,
+  lineEnd,
+  maxEscapeBytes,
+  nothing,
+  readEscape,
+  signs,
+  unfinished,
+} from './match-form.ts';
+import { type Form, formsOf, minSecretBytes } from './secret-forms.ts';
+import { hashOf, pieceAt, pieceBytes, SecretPieces } from './secret-pieces.ts';
+import { SecretTree } from './secret-tree.ts';
 
-/** Pieces of this many bytes are compared first. */
-const pieceBytes = 4;
-/** The longest escape is \u0000: a piece may begin as far as this behind the byte that shows it. */
-const escapeReach = 5;
-const tableBits = 16;
-const escapeSigns = Uint8Array.from({ length: 256 }, (_, byte) => (isEscape(byte) ? 1 : 0));
+export interface SecretPattern<L> {
+  readonly bytes: Buffer;
+  readonly label: L;
+}
 
-export class SecretSearch {
-  /** Where the last find() found one, and where it ends; `end` is `unfinished` when the bytes end first. */
+/** From one place that is looked at to the next, at most: where there are many, their pieces must not fill the table. */
+const longStride = 64;
+const shortStride = 20;
+const fewPatterns = 32;
+/** What may lie between two characters of a piece: more line ends than one in a row end a form. */
+const maxReads = 2 * pieceBytes;
+
+export class SecretSearch<L> {
+  /** Where the last find() found one, and where it ends: `unfinished` when the bytes end first. */
   start = 0;
   end = 0;
-  readonly minBytes: number;
-  readonly #forms: readonly Form[];
-  readonly #stride: number;
-  /** A bit for each piece that occurs unescaped in a form. Others share bits: then it is looked at closely in vain. */
-  readonly #pieces = new Uint8Array(1 << (tableBits - 3));
+  /** More bytes could make it a longer one. */
+  open = false;
+  /** Nothing shorter is found. */
+  minBytes = Number.POSITIVE_INFINITY;
+  size = 0;
+  readonly #tree = new SecretTree<L>();
+  /** Of the beginnings of forms, so far as a stride reaches; and those with which a form begins. */
+  readonly #pieces = new SecretPieces();
+  readonly #firstPieces = new SecretPieces();
   /** 1 for every byte that a form may begin with, unescaped. */
   readonly #beginnings = new Uint8Array(256);
-  readonly #escapes: Uint8Array;
+  /** 1 for every byte that is in a piece. */
+  readonly #letters = new Uint8Array(256);
+  /** 1 for every sign of an escape that is part of a form itself. */
+  readonly #ownSigns = new Uint8Array(256);
+  #stride = longStride;
+  #label: L | null = null;
+  #viewed: Buffer | null = null;
+  #view: DataView | null = null;
 
-  constructor(value: Buffer) {
-    this.#forms = formsOf(value);
-    this.#escapes = shortEscapes(this.#forms);
-    this.minBytes = Math.min(...this.#forms.map(({ first }) => first.length));
-    this.#stride = this.minBytes - pieceBytes + 1;
-    for (const form of this.#forms) {
-      this.#beginnings[form.first[0]!] = 1;
-      this.#beginnings[form.second[0]!] = 1;
-      for (let i = 0; i + pieceBytes <= form.first.length; i++) this.#addPieces(form, i, 0, 0);
+  constructor(patterns: Iterable<SecretPattern<L>> = []) {
+    for (const { bytes, label } of patterns) this.add(bytes, label);
+  }
+
+  /** Of the longest at `start`. Only after a find() that was true. */
+  get label(): L {
+    return this.#label as L;
+  }
+
+  /** What is shorter than minSecretBytes is not taken. Costs the same however many there are. */
+  add(bytes: Buffer, label: L): void {
+    if (bytes.length < minSecretBytes) return;
+    this.size++;
+    const forms = formsOf(bytes);
+    this.minBytes = Math.min(this.minBytes, ...forms.map((form) => form.bytes.length));
+    this.#stride = Math.min(this.size <= fewPatterns ? this.#stride : shortStride, this.minBytes - pieceBytes + 1);
+    for (const form of forms) {
+      this.#tree.add({ ...form, label });
+      this.#addBeginning(form);
     }
   }
 
-  /** True: there is one at `start`. The first one from `from` on; an unfinished one only where nothing stands before it. */
+  /** True: there is one at `start`. The one with the smallest start, from `from` on. */
   find(bytes: Buffer, from: number): boolean {
     const stride = this.#stride;
+    const last = bytes.length - pieceBytes;
     let next = from;
-    for (let at = from + stride - 1; at + pieceBytes <= bytes.length; at += stride) {
-      if (this.#isSuspect(bytes, at, from) && this.#findBetween(bytes, next, at + 1)) return true;
-      next = at + 1;
+    if (from + stride <= last && this.size > 0) {
+      const view = this.#viewOf(bytes);
+      const { bits, shift } = this.#pieces;
+      for (let at = from + stride - 1; at <= last; at += stride) {
+        const piece = view.getInt32(at, true);
+        const place = hashOf(piece, shift);
+        const isPiece = (bits[place >>> 5]! & (1 << (place & 31))) !== 0;
+        if (isPiece || (mayBeEscaped(view, at, piece) && this.#isSpelled(bytes, at))) {
+          if (this.#findBetween(bytes, next, at + 1)) return true;
+        }
+        next = at + 1;
+      }
     }
     return this.#findBetween(bytes, next, bytes.length);
   }
 
+  /** Could an escaped form cover this place? Then what stands there, or an escape that reaches over it, begins a piece. */
+  #isSpelled(bytes: Buffer, at: number): boolean {
+    if (this.#isSpelledPiece(bytes, at, this.#pieces)) return true;
+    for (let i = at - 1; i > at - maxEscapeBytes && i >= 0; i--) {
+      const byte = bytes[i]!;
+      if (signs[byte] !== 2) continue;
+      if (this.#ownSigns[byte] === 1) return true;
+      // %2f reaches over the two bytes behind its sign.
+      if (byte === 0x25 && i < at - 2) continue;
+      const token = readEscape(bytes, i);
+      if (token === unfinished) return true;
+      if (token !== nothing && i + bytesOfEscape(token) > at && this.#isSpelledPiece(bytes, i, this.#pieces))
+        return true;
+    }
+    return false;
+  }
+
+  /** The piece that begins at `at` when escapes are read and line ends left out. True also when it cannot be told. */
+  #isSpelledPiece(bytes: Buffer, at: number, pieces: SecretPieces): boolean {
+    let piece = 0;
+    let count = 0;
+    let here = at;
+    for (let reads = 0; reads < maxReads; reads++) {
+      if (here >= bytes.length) return true;
+      let value = bytes[here]!;
+      let length = 1;
+      if (signs[value] !== 0) {
+        if (this.#ownSigns[value] === 1) return true;
+        const token = readEscape(bytes, here);
+        if (token === unfinished) return true;
+        if (token === nothing) return false;
+        value = byteOfEscape(token);
+        length = bytesOfEscape(token);
+      }
+      here += length;
+      if (value === lineEnd) continue;
+      if (this.#letters[value] === 0) return false;
+      piece |= value << (8 * count);
+      if (++count === pieceBytes) return pieces.has(piece);
+    }
+    return false;
+  }
+
   /** One that begins in [from, to). */
   #findBetween(bytes: Buffer, from: number, to: number): boolean {
-    const beginnings = this.#beginnings;
-    const escapes = this.#escapes;
+    const first = this.#firstPieces;
+    const lastPiece = bytes.length - pieceBytes;
     for (let at = from; at < to; at++) {
-      if (beginnings[bytes[at]!] === 0 && !mayEscape(bytes, at, escapes)) continue;
+      const byte = bytes[at]!;
+      if (signs[byte] !== 2 && this.#beginnings[byte] === 0) continue;
+      if (at <= lastPiece) {
+        const near = signs[byte]! | signs[bytes[at + 1]!]! | signs[bytes[at + 2]!]! | signs[bytes[at + 3]!]!;
+        if (near === 0 ? !first.has(pieceAt(bytes, at)) : !this.#isSpelledPiece(bytes, at, first)) continue;
+      }
       if (this.#standsAt(bytes, at)) return true;
     }
     return false;
   }
 
   #standsAt(bytes: Buffer, at: number): boolean {
-    let end = nothing;
-    for (const form of this.#forms) end = Math.max(end, matchForm(bytes, at, form));
-    if (end === nothing) return false;
+    const tree = this.#tree;
+    if (!tree.walk(bytes, at)) return false;
     this.start = at;
-    this.end = end;
+    this.end = tree.found === null ? unfinished : tree.end;
+    this.open = tree.unfinished !== null;
+    this.#label = (tree.found ?? tree.unfinished)!.label;
     return true;
   }
 
-  /** Could one cover the piece at `at`? Nearly always two looks say no. */
-  #isSuspect(bytes: Buffer, at: number, from: number): boolean {
-    const piece = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
-    if (this.#isPiece(piece)) return true;
-    const first = at - escapeReach;
-    if (first >= from && !hasEscape(bytes, first)) return false;
-    for (let i = Math.max(from, first); i < at + pieceBytes; i++) if (mayEscape(bytes, i, this.#escapes)) return true;
-    return false;
+  #addBeginning({ bytes, kind }: Form): void {
+    for (const byte of bytes) if (signs[byte] !== 0) this.#ownSigns[byte] = 1;
+    for (let i = 0; i < this.#stride && i + pieceBytes <= bytes.length; i++) {
+      this.#addPieces(bytes, i, 0, 0, kind === 'hex');
+    }
   }
 
-  #isPiece(piece: number): boolean {
-    const place = placeOf(piece);
-    return (this.#pieces[place >>> 3]! & (1 << (place & 7))) !== 0;
-  }
-
-  #addPieces({ first, second }: Form, from: number, count: number, piece: number): void {
+  /** Hexadecimal with each of its letters in either case. */
+  #addPieces(bytes: Uint8Array, from: number, count: number, piece: number, eitherCase: boolean): void {
     if (count === pieceBytes) {
-      const place = placeOf(piece);
-      this.#pieces[place >>> 3]! |= 1 << (place & 7);
+      this.#pieces.add(piece);
+      for (let shift = 0; shift < 32; shift += 8) this.#letters[(piece >>> shift) & 0xff] = 1;
+      if (from > 0) return;
+      this.#firstPieces.add(piece);
+      this.#beginnings[piece & 0xff] = 1;
       return;
     }
-    const at = from + count;
-    const shift = count * 8;
-    this.#addPieces({ first, second }, from, count + 1, piece | (first[at]! << shift));
-    if (first[at] === second[at]) return;
-    this.#addPieces({ first, second }, from, count + 1, piece | (second[at]! << shift));
+    const byte = bytes[from + count]!;
+    this.#addPieces(bytes, from, count + 1, piece | (byte << (8 * count)), eitherCase);
+    if (!eitherCase || byte < 0x61) return;
+    this.#addPieces(bytes, from, count + 1, piece | ((byte - 0x20) << (8 * count)), eitherCase);
+  }
+
+  /** A search goes on in the same bytes behind what it found. */
+  #viewOf(bytes: Buffer): DataView {
+    if (this.#viewed !== bytes || this.#view === null) {
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      this.#viewed = bytes;
+    }
+    return this.#view;
   }
 }
 
-/** Fibonacci hashing: the high bits of a product with 2^32 / golden ratio. */
-function placeOf(piece: number): number {
-  return Math.imul(piece, 0x9e3779b1) >>> (32 - tableBits);
+/** Is there a sign in or close before the piece at `at`? Sometimes in vain: true also for $ and an apostrophe. */
+function mayBeEscaped(view: DataView, at: number, piece: number): boolean {
+  if (at < maxEscapeBytes) return true;
+  const newline = piece ^ 0x0a0a0a0a;
+  const any =
+    signsIn(view.getInt32(at - 8, true)) |
+    signsIn(view.getInt32(at - 4, true)) |
+    signsIn(piece) |
+    ((newline - 0x01010101) & ~newline);
+  // The first half of a line end may stand at the end of the piece.
+  return (any & 0x80808080) !== 0 || piece >>> 24 === 0x0d;
 }
 
-/** Is a sign of an escape among the nine bytes from here? Written out: this is asked at every place that is looked at. */
-function hasEscape(bytes: Buffer, at: number): boolean {
-  const any =
-    escapeSigns[bytes[at]!]! |
-    escapeSigns[bytes[at + 1]!]! |
-    escapeSigns[bytes[at + 2]!]! |
-    escapeSigns[bytes[at + 3]!]! |
-    escapeSigns[bytes[at + 4]!]! |
-    escapeSigns[bytes[at + 5]!]! |
-    escapeSigns[bytes[at + 6]!]! |
-    escapeSigns[bytes[at + 7]!]! |
-    escapeSigns[bytes[at + 8]!]!;
-  return any !== 0;
+/** Has the high bit of a byte set where one of four bytes is a sign of an escape; other bits mean nothing. */
+function signsIn(word: number): number {
+  const reference = (word & 0xfcfcfcfc) ^ 0x24242424;
+  const backslash = word ^ 0x5c5c5c5c;
+  return ((reference - 0x01010101) & ~reference) | ((backslash - 0x01010101) & ~backslash);
 }

@@ -2,7 +2,7 @@
 // error that is for the operator alone and never holds any part of a value.
 import type { Permission } from '../flow/flow.ts';
 import type { Sandbox } from '../flow/sandbox.ts';
-import type { Secret } from '../flow/secret.ts';
+import { reveal, type Secret } from '../flow/secret.ts';
 
 /** The request that a credential is for: a flow, or the part of it that a source may look at. */
 export interface SecretAsker {
@@ -15,6 +15,40 @@ export const maxSecretBytes = 64 * 1024;
 export interface SecretSource {
   /** Synchronous whenever the value is at hand. null: nothing is set. Throws or rejects with a SourceError. */
   current(asker: SecretAsker | null): Secret | null | Promise<Secret | null>;
+  /**
+   * An upstream answered 401 to `secret`: what this source has instead, looked for once (the file read again, the command
+   * run again, the token refreshed, unless that has happened since). Null: nothing better. Absent: never anything.
+   */
+  renewed?(secret: Secret, asker: SecretAsker | null): Promise<Secret | null>;
+  /**
+   * What a listing may look at without work: no command is run and no token refreshed for it. Null: nothing at hand, which
+   * says nothing yet. Throws a SourceError. Absent: `current(null)` is never work.
+   */
+  listed?(): Secret | null;
+  /** Why it has no value, or will soon have none, when that is known without asking; for the operator. */
+  readonly problem?: string | null;
+  /** Where the value was found, when the kind of the source does not say it: `~/.codex/auth.json`. */
+  readonly origin?: string | null;
+  /** The sandbox is gone: what was made for it alone is taken back. */
+  drop?(sandboxId: string): void;
+  /** The source is no longer used. Takes a few seconds at most, and never rejects. */
+  close?(): Promise<void>;
+  /** Takes a value by hand. Throws a SourceError when it is no usable one. Absent: it has its values from elsewhere. */
+  set?(value: string): void;
+  /** Forgets the value that was set by hand. False: there was none. */
+  clear?(): boolean;
+}
+
+/** What a listing may see of a source. */
+export function atHand(source: SecretSource): Secret | null {
+  if (source.listed !== undefined) return source.listed();
+  const found = source.current(null);
+  return found instanceof Promise ? null : found;
+}
+
+/** `found`, unless it is the very value that was refused. */
+export function otherThan(refused: Secret, found: Secret | null): Secret | null {
+  return found === null || reveal(found) === reveal(refused) ? null : found;
 }
 
 /** Why a source has no usable value and what the operator must do. */
@@ -38,11 +72,35 @@ export function cleanValue(raw: string | Buffer, where: string): string {
   return value;
 }
 
-/** A PEM block is the one value of several lines. No secret keeps a line end: spaces take their place. */
+/**
+ * Some files that hold one value have several lines: a PEM block, the identities of age, a JSON object (a service account).
+ * No secret keeps a line end: they are put on one line, which means the same to whoever reads them.
+ */
 function onOneLine(value: string): string {
-  return /^-----BEGIN [A-Z ]+-----[\x20-\x7e\r\n]*-----END [A-Z ]+-----\s*$/.test(value)
-    ? value.trim().replace(/[\r\n]+/g, ' ')
-    : value;
+  if (!/[\r\n]/.test(value)) return value;
+  if (/^-----BEGIN [A-Z ]+-----[\x20-\x7e\r\n]*-----END [A-Z ]+-----\s*$/.test(value)) {
+    return value.trim().replace(/[\r\n]+/g, ' ');
+  }
+  return identitiesOf(value) ?? objectOf(value) ?? value;
+}
+
+/** As age-keygen writes them: comments, and a key on each line. */
+function identitiesOf(value: string): string | null {
+  const keys = value
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  return keys.length > 0 && keys.every((line) => /^AGE-SECRET-KEY-[A-Z0-9-]+$/.test(line)) ? keys.join(' ') : null;
+}
+
+function objectOf(value: string): string | null {
+  if (!value.trimStart().startsWith('{')) return null;
+  try {
+    return JSON.stringify(JSON.parse(value));
+  } catch {
+    // The error would quote it.
+    return null;
+  }
 }
 
 /** Where a character stands that could end a header line or hide in one; -1: nowhere. Guards: header injection. */

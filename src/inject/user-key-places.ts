@@ -1,6 +1,7 @@
 // Where a user's own API keys are, by credential: variables that tools read, and files in which agents keep a key that
-// was typed in. Keys only: a login with a refresh token is never read, because whoever refreshes it logs the user out.
+// was typed in. Logins that have to be renewed are elsewhere (login-agents.ts).
 import { parse } from 'yaml';
+import { awsKeysInFile } from './aws-profile-source.ts';
 
 export interface UserKeyFile {
   /** Below the home. */
@@ -12,6 +13,8 @@ export interface UserKeyFile {
 export interface UserKeyPlaces {
   /** In order: the first that is set counts. */
   readonly variables: readonly string[];
+  /** Behind those: tokens of a login that is not renewed. */
+  readonly loginVariables: readonly string[];
   readonly files: readonly UserKeyFile[];
 }
 
@@ -21,7 +24,10 @@ export const ghHostsPath = '.config/gh/hosts.yml';
 /** By credential, as the presets name them. */
 export const userKeyPlaces: ReadonlyMap<string, UserKeyPlaces> = new Map(
   Object.entries({
-    anthropic: places(['ANTHROPIC_API_KEY'], json('.claude.json', 'primaryApiKey'), opencode('anthropic')),
+    anthropic: {
+      ...places(['ANTHROPIC_API_KEY'], json('.claude.json', 'primaryApiKey'), opencode('anthropic')),
+      loginVariables: ['CLAUDE_CODE_OAUTH_TOKEN'],
+    },
     openai: places(['OPENAI_API_KEY', 'CODEX_API_KEY'], json('.codex/auth.json', 'OPENAI_API_KEY'), opencode('openai')),
     google: places(
       ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
@@ -37,6 +43,7 @@ export const userKeyPlaces: ReadonlyMap<string, UserKeyPlaces> = new Map(
     openrouter: places(['OPENROUTER_API_KEY'], opencode('openrouter')),
     deepseek: places(['DEEPSEEK_API_KEY'], opencode('deepseek')),
     perplexity: places(['PERPLEXITY_API_KEY'], opencode('perplexity')),
+    aws: places([], { path: '.aws/credentials', find: (text) => awsKeysInFile(text, 'default') }),
     tavily: places(['TAVILY_API_KEY']),
     cohere: places(['COHERE_API_KEY', 'CO_API_KEY'], opencode('cohere')),
   }),
@@ -49,14 +56,14 @@ export function ghHost(text: string): { readonly token: string | null } | null {
 }
 
 function places(variables: readonly string[], ...files: UserKeyFile[]): UserKeyPlaces {
-  return { variables, files };
+  return { variables, loginVariables: [], files };
 }
 
 function json(path: string, key: string): UserKeyFile {
   return { path, find: (text) => textOf(member(JSON.parse(text), key)) };
 }
 
-/** Its other entries are logins (`oauth`) and pointers to other files (`wellknown`). */
+/** Its other entries are logins (`oauth`, see login-formats.ts) and pointers to other files (`wellknown`). */
 function opencode(provider: string): UserKeyFile {
   return {
     path: '.local/share/opencode/auth.json',

@@ -1,16 +1,21 @@
-// The API keys that the user already has: for `sallyport run`, where a credential that nobody configured is looked for in
-// the user's environment and in the files of the user's agents. Looks once per credential, when it is first asked for,
-// and says where it found it; never takes a login that has to be refreshed.
-import { Secret } from '../flow/secret.ts';
+// The API keys and logins that the user already has: for `sallyport run`, where a credential that nobody configured is looked
+// for in the user's environment and in the files of the user's agents. Looks once per credential, when it is first asked
+// for, and says where it found it. A key comes before a login: it costs the user nothing when somebody else renews it.
+import type { AboutSecret } from '../flow/secret.ts';
+import { awsKeysFromEnvironment } from './aws-keys.ts';
 import type { TakenEnvironment } from './environment-source.ts';
-import { cleanValue, SourceError } from './secret-source.ts';
+import { userLogins } from './login-agents.ts';
+import { fixedSource } from './oauth-fixed-source.ts';
+import { openKnownLogin } from './oauth-open.ts';
+import type { OAuthPorts } from './oauth-source.ts';
+import { cleanValue, type SecretSource, SourceError } from './secret-source.ts';
 import { readUserFile, UnusableFile } from './user-key-file.ts';
 import { askGh } from './user-key-gh.ts';
 import { ghHost, ghHostsPath, type UserKeyFile, userKeyPlaces } from './user-key-places.ts';
 
 export interface UserKey {
-  readonly secret: Secret | null;
-  /** Where it was found, in words: `environment OPENAI_API_KEY`, `~/.codex/auth.json`. Null with `secret`. */
+  readonly source: SecretSource | null;
+  /** Where it was found, in words: `environment OPENAI_API_KEY`, `~/.codex/auth.json (ChatGPT login)`. Null with `source`. */
   readonly origin: string | null;
   /** A place that looked like it holds the key and was left alone, and why. */
   readonly problem: string | null;
@@ -23,7 +28,11 @@ export interface UserKeysOptions {
   readonly workingDirectory: string;
   /** For finding and running gh; keys are taken out of the store's own. Default: this process's. */
   readonly env?: NodeJS.ProcessEnv;
+  /** What it takes to renew a login; null or absent: no logins are used. */
+  readonly logins?: OAuthPorts | null;
 }
+
+const nothing: UserKey = { source: null, origin: null, problem: null };
 
 export class UserKeys {
   readonly #options: UserKeysOptions;
@@ -44,13 +53,11 @@ export class UserKeys {
 
   #look(name: string, environment: TakenEnvironment): UserKey {
     const places = userKeyPlaces.get(name);
-    if (places === undefined) return { secret: null, origin: null, problem: null };
     const problems: string[] = [];
-    const attempt = (origin: string, read: () => string | null): UserKey | null => {
+    const attempt = (origin: string, read: () => SecretSource | null): UserKey | null => {
       try {
-        const value = read();
-        if (value === null) return null;
-        return { secret: new Secret(name, cleanValue(value, origin)), origin, problem: null };
+        const source = read();
+        return source === null ? null : { source, origin, problem: null };
       } catch (error) {
         problems.push(
           error instanceof UnusableFile || error instanceof SourceError
@@ -60,18 +67,42 @@ export class UserKeys {
         return null;
       }
     };
+    const attemptValue = (origin: string, read: () => string | null, about: AboutSecret = {}): UserKey | null =>
+      attempt(origin, () => {
+        const value = read();
+        return value === null ? null : fixedSource(name, cleanValue(value, origin), about);
+      });
     // Every one is taken out, also behind the first that is set: none may be inherited by what we start.
-    const taken = places.variables.map((variable) => ({ variable, value: environment.take(variable) }));
-    for (const { variable, value } of taken) {
-      const key = attempt(`environment ${variable}`, () => (value === '' ? null : value));
+    const taken = [...(places?.variables ?? []), ...(places?.loginVariables ?? [])].map((variable) => ({
+      variable,
+      value: environment.take(variable),
+      about: { login: places?.loginVariables.includes(variable) ?? false },
+    }));
+    for (const { variable, value, about } of taken) {
+      const key = attemptValue(`environment ${variable}`, () => (value === '' ? null : value), about);
       if (key !== null) return key;
     }
-    for (const file of places.files) {
-      const key = attempt(`~/${file.path}`, () => this.#read(file));
+    if (name === 'aws') {
+      // A pair, and of temporary keys a token with it: none counts without the others.
+      const pair = attemptValue('environment AWS_ACCESS_KEY_ID', () =>
+        awsKeysFromEnvironment((variable) => environment.take(variable)),
+      );
+      if (pair !== null) return pair;
+    }
+    for (const file of places?.files ?? []) {
+      const key = attemptValue(`~/${file.path}`, () => this.#read(file));
       if (key !== null) return key;
     }
-    const asked = name === 'github' ? attempt('gh auth token', () => this.#askGh()) : null;
-    return asked ?? { secret: null, origin: null, problem: problems[0] ?? null };
+    const asked = name === 'github' ? attemptValue('gh auth token', () => this.#askGh()) : null;
+    if (asked !== null) return asked;
+    const { logins = null, home } = this.#options;
+    for (const { words, ...spec } of logins === null ? [] : (userLogins.get(name) ?? [])) {
+      if (logins === null) break;
+      const source = openKnownLogin(name, spec, { ...logins, home });
+      const login = attempt(`${source.origin} (${words})`, () => (source.isLoggedIn() ? source : null));
+      if (login !== null) return login;
+    }
+    return { ...nothing, problem: problems[0] ?? null };
   }
 
   #read({ path, find }: UserKeyFile): string | null {

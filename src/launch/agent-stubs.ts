@@ -1,6 +1,7 @@
-// Files that make agents in a fresh home start to work at once, with a placeholder as their API key: no login, no
-// questions about themes or trust, no hunt for updates. Nothing in them is secret, and nothing comes from the user's own
+// Files that make agents in a fresh home start to work at once, with placeholders for their key or login: no questions about
+// themes or trust, no hunt for updates. Nothing in them is secret, and nothing comes from the user's own
 // files but the name and address that commits carry. Whoever writes them leaves what is already there alone.
+import { type LoginStubOptions, loginStubs, opencodeLogins } from './login-stubs.ts';
 import { placeholderVariables } from './placeholders.ts';
 
 export interface AgentStub {
@@ -20,6 +21,9 @@ export interface AgentStubOptions {
   readonly workingDirectory: string;
   /** What `placeholderVariables` gave for this sandbox. */
   readonly placeholders: Readonly<Record<string, string>>;
+  /** What it may use, and which of that is a login where it could be a key; absent: nothing is a login. */
+  readonly credentials?: ReadonlySet<string>;
+  readonly logins?: ReadonlySet<string>;
   /** `user.name` and `user.email` of the user; null: git in the sandbox has to be told. */
   readonly gitIdentity?: GitIdentity | null;
 }
@@ -39,16 +43,20 @@ export const quietAgents: Readonly<Record<string, string>> = {
 
 /** To be written where the file does not exist: a home that is kept has what its agents made of them. */
 export function agentStubs(options: AgentStubOptions): readonly AgentStub[] {
-  const { placeholders, workingDirectory } = options;
+  const { placeholders, workingDirectory, credentials = new Set(), logins = new Set() } = options;
+  const login = { credentials, logins, nowMs: Date.now() };
+  const files = loginStubs(login).map(({ path, content }) => json(path, content));
   return [
+    ...files,
     json('.claude.json', claudeState(workingDirectory)),
     stub('.codex/config.toml', codexConfig(workingDirectory)),
-    ...whereSet(placeholders.OPENAI_API_KEY, (key) =>
+    // One file holds either: the login goes first, as it does outside.
+    ...whereSet(credentials.has('chatgpt') ? undefined : placeholders.OPENAI_API_KEY, (key) =>
       json('.codex/auth.json', { auth_mode: 'apikey', OPENAI_API_KEY: key }),
     ),
-    json('.gemini/settings.json', geminiSettings),
+    json('.gemini/settings.json', geminiSettings(credentials.has('gemini'))),
     json('.gemini/trustedFolders.json', { [workingDirectory]: 'TRUST_FOLDER' }),
-    ...opencodeAuth(placeholders),
+    ...opencodeAuth(placeholders, login),
     ...gitconfig(options.gitIdentity ?? { name: null, email: null }),
   ];
 }
@@ -85,12 +93,14 @@ function codexConfig(workingDirectory: string): string {
   ].join('\n');
 }
 
-const geminiSettings = {
-  security: { auth: { selectedType: 'gemini-api-key' } },
-  general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
-  // They go to a host that an API key does not need.
-  privacy: { usageStatisticsEnabled: false },
-};
+function geminiSettings(login: boolean): object {
+  return {
+    security: { auth: { selectedType: login ? 'oauth-personal' : 'gemini-api-key' } },
+    general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+    // They go to a host that neither a key nor a login needs.
+    privacy: { usageStatisticsEnabled: false },
+  };
+}
 
 /** By opencode's name for the provider, the variable whose placeholder it gets. */
 const opencodeProviders: Readonly<Record<string, string>> = {
@@ -106,11 +116,12 @@ const opencodeProviders: Readonly<Record<string, string>> = {
   cohere: 'COHERE_API_KEY',
 };
 
-function opencodeAuth(placeholders: Readonly<Record<string, string>>): AgentStub[] {
-  const entries = Object.entries(opencodeProviders).flatMap(([provider, variable]) =>
+function opencodeAuth(placeholders: Readonly<Record<string, string>>, login: LoginStubOptions): AgentStub[] {
+  const keys = Object.entries(opencodeProviders).flatMap(([provider, variable]) =>
     whereSet(placeholders[variable], (key) => [provider, { type: 'api', key }] as const),
   );
-  return entries.length === 0 ? [] : [json('.local/share/opencode/auth.json', Object.fromEntries(entries))];
+  const entries = { ...Object.fromEntries(keys), ...opencodeLogins(login) };
+  return Object.keys(entries).length === 0 ? [] : [json('.local/share/opencode/auth.json', entries)];
 }
 
 function gitconfig({ name, email }: GitIdentity): AgentStub[] {

@@ -11,7 +11,7 @@ const words =
 
 /** Words above in a name that is known to hold something else. */
 const harmless =
-  /^(?:SSH_AUTH_SOCK|XAUTHORITY|DISABLE_.*|.*MAX_.*TOKENS.*|.*_CA_(?:BUNDLE|CERTS?|FILE)|AWS_(?:DEFAULT_)?(?:REGION|OUTPUT|PROFILE)|AWS_PAGER|VAULT_ADDR|(?:GCP|GCLOUD)_PROJECT|GIT_CONFIG_KEY_\d+)$/i;
+  /^(?:SSH_AUTH_SOCK|XAUTHORITY|DISABLE_.*|.*MAX_.*TOKENS.*|.*_CA_(?:BUNDLE|CERTS?|FILE)|AWS_(?:DEFAULT_)?(?:REGION|OUTPUT)|AWS_PAGER|VAULT_ADDR|(?:GCP|GCLOUD)_PROJECT|GIT_CONFIG_KEY_\d+)$/i;
 
 export function looksLikeCredential(name: string): boolean {
   return !harmless.test(name) && (known.test(name) || words.test(name));

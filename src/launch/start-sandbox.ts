@@ -59,6 +59,8 @@ export interface NamespaceGrant {
   readonly gitHosts: readonly string[];
   /** Credentials that are set and that the sandbox may use. */
   readonly credentials: readonly string[];
+  /** Those of them that are the login of an agent in place of a key. */
+  readonly logins: readonly string[];
 }
 
 /** The gateway, in this process or behind the admin socket. */
@@ -211,8 +213,10 @@ function finishPlan(
     workingDirectory: request.workingDirectory,
     environment: request.environment,
   });
-  const placeholders = placeholderVariables(new Set(grant.credentials));
-  layStubs(homeFolder, { workingDirectory, placeholders, gitIdentity });
+  const credentials = new Set(grant.credentials);
+  const logins = new Set(grant.logins);
+  const placeholders = placeholderVariables(credentials, logins);
+  layStubs(homeFolder, { workingDirectory, placeholders, credentials, logins, gitIdentity });
   const environment = planEnvironment({
     from: request.environment,
     extra: request.variables,

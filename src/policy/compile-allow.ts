@@ -104,6 +104,7 @@ function rulesOf(rule: AllowRuleDocument, name: string, line: number): AllowRule
     ports: rule.ports ?? (plainHttp ? [443, 80] : [443]),
     plainHttp,
     tunnel: rule.tunnel ?? false,
+    conversation: rule.conversation ?? false,
   }));
 }
 
@@ -113,7 +114,8 @@ const npmAudit = { methods: new Set(['POST']), paths: [compileGlob('/**/-/npm/v1
 
 function packageRules(origin: PackageOrigin, family: PackageFamily, name: string, line: number): AllowRule[] {
   const plainHttp = origin.scheme === 'http';
-  const shared = { name, line, host: exactHost(origin.host), ports: [origin.port], plainHttp, tunnel: false };
+  const host = exactHost(origin.host);
+  const shared = { name, line, host, ports: [origin.port], plainHttp, tunnel: false, conversation: false };
   const paths = origin.paths ? origin.paths.map(compileGlob) : null;
   const rules: AllowRule[] = [{ ...shared, methods: readOnly, paths }];
   if (family === 'npm') rules.push({ ...shared, ...npmAudit });

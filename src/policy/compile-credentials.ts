@@ -1,10 +1,12 @@
 // `credentials`: names, places and sources, never values. The credentials of presets in use exist even when the
 // document does not mention them (they wait for `sallyport secret set`), so that what the sandbox sends is stripped.
 import type { AppPermissions, CredentialSpec, SourceSpec } from './compiled.ts';
+import { ownCredential, presetCredential } from './credential-schema.ts';
 import type { Findings } from './findings.ts';
 import { appSpecOf, enterprisePlacements, githubApp, ownAppCredential } from './github-app-schema.ts';
 import { type PresetCatalog, type PresetCredential, placesToStrip } from './presets.ts';
-import { literalSecret, ownCredential, presetCredential } from './schema.ts';
+import { fittingSource, loginWith, plainSourcesIn } from './source-fits.ts';
+import { literalSecret } from './source-schema.ts';
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
@@ -52,8 +54,8 @@ export function compileCredentials(
         ? readOwnApp(name, map, path, findings, catalog, usable)
         : readOwn(name, map, path, findings);
     if (!spec) continue;
-    const source = spec.source.kind === 'github-app' ? spec.source.privateKey : spec.source;
-    if (source.kind === 'environment') {
+    for (const source of plainSourcesIn(spec.source)) {
+      if (source.kind !== 'environment') continue;
       findings.warn(
         `credential ${name} is read from the environment variable ${source.variable} of the gateway, which its child processes and /proc can see`,
       );
@@ -75,7 +77,10 @@ function readPresetCredential(
   const forced = Object.entries(checked.companions ?? {});
   const anonymous = checked.anonymous ?? known.anonymous;
   const line = findings.lineOf(path);
-  if (checked.app === undefined) return fromPreset(known, line, checked.source ?? memory, forced, anonymous);
+  if (checked.app === undefined) {
+    const source = fittingSource(checked.source ?? memory, known.placements, known.login, path, findings);
+    return source === null ? null : fromPreset(known, line, source, forced, anonymous);
+  }
   if (known.name !== 'github') {
     findings.error([...path, 'app'], 'only GitHub has Apps: give this credential a `source`', 'key');
     return null;
@@ -95,7 +100,7 @@ function fromPreset(
   companionForced: CredentialSpec['companionForced'],
   anonymous: boolean,
 ): CredentialSpec {
-  return { ...known, line, source, companionForced, anonymous };
+  return { ...known, line, login: loginWith(source, known.login), source, companionForced, anonymous };
 }
 
 /** An App on an Enterprise host: placed and stripped as GitHub's own credential is. */
@@ -127,6 +132,8 @@ function readOwn(name: string, entry: unknown, path: string[], findings: Finding
   const checked = findings.check(ownCredential, entry, path);
   if (!checked) return null;
   const placements = [{ hosts: checked.hosts, paths: checked.paths ?? null, injection: checked.inject }];
+  const source = fittingSource(checked.source ?? memory, placements, null, path, findings);
+  if (source === null) return null;
   const strip = placesToStrip(placements);
   return {
     name,
@@ -137,6 +144,7 @@ function readOwn(name: string, entry: unknown, path: string[], findings: Finding
     companionDefaults: [],
     companionForced: Object.entries(checked.companions ?? {}),
     anonymous: checked.anonymous ?? false,
-    source: checked.source ?? memory,
+    login: loginWith(source, null),
+    source,
   };
 }

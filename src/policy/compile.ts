@@ -7,7 +7,7 @@ import { permissionsFor } from './app-permissions.ts';
 import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
 import { compileUpstream } from './compile-upstream.ts';
-import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec } from './compiled.ts';
+import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec, HostPattern } from './compiled.ts';
 import type { PolicyDocument } from './document.ts';
 import { Findings } from './findings.ts';
 import { HostIndex } from './host-index.ts';
@@ -25,6 +25,7 @@ import {
   limitsSection,
   listenSection,
   policySection,
+  secretsSection,
 } from './settings-schema.ts';
 
 export interface CompileInput {
@@ -48,6 +49,7 @@ const sections = strictKeys({
   git: section,
   docker: section,
   limits: section,
+  secrets: section,
   upstream: section,
   audit: section,
 });
@@ -66,6 +68,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const git = findings.check(gitSection, document.git ?? {}, ['git']);
   const docker = findings.check(dockerSection, document.docker ?? {}, ['docker']);
   const limits = findings.check(limitsSection, document.limits ?? {}, ['limits']);
+  const secrets = findings.check(secretsSection, document.secrets ?? {}, ['secrets']);
   const audit = findings.check(auditSection, document.audit ?? {}, ['audit']);
   const upstream = compileUpstream(document.upstream, input.directory, input.machine, findings);
 
@@ -76,9 +79,12 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     for (const host of spec.placements.flatMap((placement) => placement.hosts)) placed.add(host, spec);
   }
   checkTunnels(allow.rules, findings);
+  if (secrets?.scrub === false) {
+    findings.warn('secrets.scrub is off: a credential that an upstream sends back reaches the sandbox');
+  }
   warnAboutUnreachable(credentials, allow.rules, { github: github?.hosts ?? [], git: git?.hosts ?? [] }, findings);
 
-  if (findings.errors.length > 0 || !policy || !github || !git || !docker || !limits || !audit) {
+  if (findings.errors.length > 0 || !policy || !github || !git || !docker || !limits || !secrets || !audit) {
     const errors = findings.errors.sort((a, b) => a.line - b.line || a.column - b.column);
     return { ok: false, errors };
   }
@@ -106,6 +112,12 @@ export function compilePolicy(input: CompileInput): PolicyResult {
       connectTimeoutMs: limits.connect_timeout_ms,
       headersTimeoutMs: limits.headers_timeout_ms,
       idleTimeoutMs: limits.idle_timeout_ms,
+    },
+    secrets: {
+      scrub: secrets.scrub,
+      misplaced: secrets.misplaced,
+      conversations: secrets.conversations,
+      searchedBodyBytes: secrets.searched_body_bytes,
     },
     upstream,
     audit: { maxFileBytes: audit.max_file_bytes, keepFiles: audit.keep_files },
@@ -203,7 +215,9 @@ function warnAboutUnreachable(
     rules.find((rule) => rule.host.text === host || rule.host.covers(host.replace(/^\*\./, 'any.')));
   for (const spec of credentials.values()) {
     const hosts = spec.placements.flatMap((placement) => placement.hosts);
-    const reached = hosts.map((host) => reaches(host.text)).filter((rule) => rule !== undefined);
+    // A wildcard of the credential is reached by any rule within it.
+    const within = (host: HostPattern) => rules.find((rule) => host.covers(rule.host.text.replace(/^\*\./, 'any.')));
+    const reached = hosts.map((host) => reaches(host.text) ?? within(host)).filter((rule) => rule !== undefined);
     if (reached.length === 0) {
       findings.warn(
         `credential ${spec.name} is never used: no entry of \`allow\` covers ${hosts[0]?.text ?? 'a host of it'}`,

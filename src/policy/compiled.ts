@@ -28,20 +28,87 @@ export interface AllowRule {
   readonly ports: readonly number[];
   readonly plainHttp: boolean;
   readonly tunnel: boolean;
+  /** Bodies to it are conversations with a model, which hold whatever an agent has read. */
+  readonly conversation: boolean;
 }
 
 export type Injection =
   | { readonly kind: 'header'; readonly header: string; readonly prefix: string }
   | { readonly kind: 'basic'; readonly username: string }
-  | { readonly kind: 'query'; readonly parameter: string };
+  | { readonly kind: 'query'; readonly parameter: string }
+  /** The request is signed anew (AWS Signature Version 4); the credential is a pair of keys. */
+  | { readonly kind: 'sigv4' };
 
-export type SourceSpec =
+/** A source of one value. */
+export type PlainSource =
   | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'command'; readonly argv: readonly string[]; readonly ttlSeconds: number }
+  | {
+      readonly kind: 'command';
+      readonly argv: readonly string[];
+      readonly ttlSeconds: number;
+      /** Variables of the gateway that the command gets beside the usual ones. */
+      readonly passEnv?: readonly string[];
+    }
   | { readonly kind: 'environment'; readonly variable: string }
   /** Waits for `sallyport secret set NAME`. */
   | { readonly kind: 'memory' }
-  | GithubAppSpec;
+  /** A file encrypted with age, for this identity (the text of an identity file) or passphrase. */
+  | {
+      readonly kind: 'age';
+      readonly path: string;
+      readonly identity: PlainSource | null;
+      readonly passphrase: PlainSource | null;
+    }
+  /** The keyring of the desktop: libsecret on Linux. */
+  | { readonly kind: 'keyring'; readonly attributes: readonly (readonly [name: string, value: string])[] };
+
+export type SourceSpec = PlainSource | GithubAppSpec | LoginSpec | OAuthSpec | ServiceAccountSpec | AwsProfileSpec;
+
+export type LoginAgent = 'claude' | 'codex' | 'gemini' | 'opencode';
+
+/** The login that an agent of the user keeps in its own file; refreshed here, and saved back there. */
+export interface LoginSpec {
+  readonly kind: 'login';
+  readonly agent: LoginAgent;
+  /** Absolute; null: where the agent keeps it in the home of the gateway's user. */
+  readonly path: string | null;
+  /** Of opencode: the entry of the file. */
+  readonly provider: string | null;
+}
+
+/** A token endpoint that the operator has described. */
+export interface OAuthSpec {
+  readonly kind: 'oauth';
+  readonly grant: 'refresh_token' | 'client_credentials';
+  readonly tokenUrl: { readonly host: string; readonly port: number; readonly target: string };
+  readonly clientId: string | null;
+  readonly clientSecret: PlainSource | null;
+  /** How the client proves itself: in the Authorization field, or in the body. */
+  readonly clientAuth: 'basic' | 'post' | 'none';
+  /** Of grant refresh_token. A rotated one is written back when it is a file; else it lives as long as the gateway. */
+  readonly refreshToken: PlainSource | null;
+  readonly scope: string | null;
+  /** More members of the body, e.g. audience. */
+  readonly parameters: readonly (readonly [name: string, value: string])[];
+  readonly body: 'form' | 'json';
+}
+
+/** A key file of a Google service account. */
+export interface ServiceAccountSpec {
+  readonly kind: 'google-service-account';
+  readonly key: PlainSource;
+  readonly scopes: readonly string[];
+  /** Whom to act as (domain-wide delegation); null: the account itself. */
+  readonly subject: string | null;
+}
+
+/** A profile of ~/.aws/credentials. */
+export interface AwsProfileSpec {
+  readonly kind: 'aws-profile';
+  /** Absolute; null: in the home of the gateway's user. */
+  readonly path: string | null;
+  readonly profile: string;
+}
 
 /** Names of GitHub's permissions and how far each goes: read, write or admin. */
 export type AppPermissions = Readonly<Record<string, string>>;
@@ -51,7 +118,7 @@ export interface GithubAppSpec {
   readonly kind: 'github-app';
   /** App id or client id. */
   readonly appId: string;
-  readonly privateKey: Exclude<SourceSpec, GithubAppSpec>;
+  readonly privateKey: PlainSource;
   /** null: found by repository. */
   readonly installation: number | null;
   /** As the operator wrote them; null: what the policy can use, as far as the App has it. */
@@ -70,6 +137,28 @@ export interface Placement {
   readonly injection: Injection;
 }
 
+/** What is different about a credential that is a login in place of a key. */
+export interface LoginUse {
+  /** In place of the injection of each placement; null: the same. */
+  readonly injection: Injection | null;
+  /** Members that a list field must have, e.g. `anthropic-beta: oauth-2025-04-20`; added where they are missing. */
+  readonly listed: readonly (readonly [name: string, member: string])[];
+  /** Whose login it can be, and the name of opencode's entry for it. */
+  readonly agents: readonly LoginAgent[];
+  readonly opencodeProvider: string | null;
+  /** Where its clients get new tokens: answered by the gateway with placeholders, never forwarded. */
+  readonly tokenEndpoints: readonly TokenEndpoint[];
+}
+
+export interface TokenEndpoint {
+  readonly host: string;
+  readonly path: string;
+  readonly answers: TokenAnswer;
+}
+
+/** Whose client reads the answer, and which of its questions it is. */
+export type TokenAnswer = 'claude' | 'chatgpt' | 'chatgpt-accounts' | 'google' | 'google-tokeninfo' | 'generic';
+
 export interface CredentialSpec {
   readonly name: string;
   readonly line: number | null;
@@ -83,7 +172,21 @@ export interface CredentialSpec {
   readonly companionForced: readonly (readonly [name: string, value: string])[];
   /** The upstream is useful without a credential: forward without one when none is set. */
   readonly anonymous: boolean;
+  /** null: it is never a login. */
+  readonly login: LoginUse | null;
   readonly source: SourceSpec;
+}
+
+/** What is done to keep credentials, real and placeholder, where they belong. */
+export interface SecretSettings {
+  /** Whether answers are searched for credentials. */
+  readonly scrub: boolean;
+  /** What happens to a sandbox that sends a placeholder or a real value where it does not belong. */
+  readonly misplaced: 'refuse' | 'revoke';
+  /** Whether a placeholder may stand in a body that goes to a model's host: an agent says what it has read. */
+  readonly conversations: 'record' | 'refuse';
+  /** How much of a request body is searched. */
+  readonly searchedBodyBytes: number;
 }
 
 export interface BlockedApiPattern {
@@ -163,6 +266,7 @@ export interface CompiledPolicy {
   /** Whether repositories that are not the sandbox's may be fetched, without a credential. */
   readonly publicFetch: boolean;
   readonly limits: Limits;
+  readonly secrets: SecretSettings;
   readonly upstream: {
     readonly resolve: readonly ResolveEntry[];
     /** PEM text of extra roots. */

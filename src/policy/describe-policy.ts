@@ -21,6 +21,12 @@ function describeCredential(spec: CredentialSpec, set: boolean): string {
     environment: 'the environment',
     memory: 'memory',
     'github-app': 'a GitHub App',
+    age: 'an encrypted file',
+    keyring: 'the keyring',
+    login: 'the login of an agent',
+    oauth: 'OAuth',
+    'google-service-account': 'a service account',
+    'aws-profile': 'an AWS profile',
   };
   if (set) return `credential ${spec.name}: set, from ${from[spec.source.kind]}`;
   const fix =

@@ -5,7 +5,8 @@ import type { AppPermissions, GithubAppSpec, Placement } from './compiled.ts';
 import { exactHost } from './host-pattern.ts';
 import { parsePathPattern } from './path-pattern.ts';
 import type { PresetCredential } from './presets.ts';
-import { companions, hostName, oneOrMany, source, strictKeys, wholeNumber, yesOrNo } from './schema.ts';
+import { companions, hostName, oneOrMany, strictKeys, wholeNumber, yesOrNo } from './schema.ts';
+import { plainSource } from './source-schema.ts';
 
 const keyForms =
   'a private key is never written into this file: write private_key: {file: /absolute/path.pem} or {command: [program, argument]}';
@@ -16,7 +17,7 @@ const privateKey = z.preprocess((value, context) => {
   if (typeof value !== 'string') return value;
   context.addIssue({ code: 'custom', message: keyForms });
   return z.NEVER;
-}, source);
+}, plainSource);
 
 const idProblem = 'write the App ID (a number) or the client ID of the App, as its settings page shows it';
 const appId = z.union([z.int().positive(), z.string().regex(/^[A-Za-z0-9._-]{1,64}$/)], { error: idProblem });

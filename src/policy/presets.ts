@@ -2,12 +2,13 @@
 // writes. Read once; a mistake in it is a fault of the package and stops the start.
 import { readFileSync } from 'node:fs';
 import { inPackage } from '../kit/package-root.ts';
-import type { CredentialSpec, Placement } from './compiled.ts';
+import type { CredentialSpec, LoginUse, Placement } from './compiled.ts';
+import { type PresetDocument, presetDocument } from './credential-schema.ts';
 import { readDocument } from './document.ts';
 import { Findings } from './findings.ts';
 import { type PackageFamily, packageFamilies } from './package-hosts.ts';
 import { formatPolicyError } from './policy-error.ts';
-import { type AllowRuleDocument, type PresetDocument, presetDocument } from './schema.ts';
+import type { AllowRuleDocument } from './schema.ts';
 
 /** A credential as its preset knows it: everything but where its value comes from. */
 export type PresetCredential = Omit<CredentialSpec, 'source' | 'line' | 'companionForced'>;
@@ -108,6 +109,17 @@ function presetCredentialOf(name: string, spec: CredentialDocument): PresetCrede
     stripQuery: unique([...strip.query, ...(spec.strip.query ?? [])]),
     companionDefaults: Object.entries(spec.defaults ?? {}),
     anonymous: spec.anonymous,
+    login: spec.login === undefined ? null : loginUseOf(spec.login),
+  };
+}
+
+function loginUseOf(login: NonNullable<CredentialDocument['login']>): LoginUse {
+  return {
+    injection: login.inject ?? null,
+    listed: Object.entries(login.listed ?? {}),
+    agents: login.agents,
+    opencodeProvider: login.opencode ?? null,
+    tokenEndpoints: login.endpoints ?? [],
   };
 }
 

@@ -126,6 +126,18 @@ export const auditSection = strictKeys({
   keep_files: wholeNumber(1, 100_000).default(20),
 });
 
+/** How credentials are kept where they belong. */
+export const secretsSection = strictKeys({
+  scrub: z.boolean({ error: 'write true, or false to pass answers on unsearched' }).default(true),
+  misplaced: z
+    .enum(['refuse', 'revoke'], { error: 'write refuse, or revoke to unregister the sandbox as well' })
+    .default('refuse'),
+  conversations: z
+    .enum(['record', 'refuse'], { error: 'write record, or refuse to keep placeholders out of conversations too' })
+    .default('record'),
+  searched_body_bytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(16 * 1024 ** 2),
+});
+
 const globText = z
   .string({ error: 'write a text' })
   .min(1, { error: 'the text is empty: write a name or a pattern' })

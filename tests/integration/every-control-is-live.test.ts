@@ -32,6 +32,8 @@ describe('the running process says which controls are live', () => {
       'github',
       'credentials',
       'scrub',
+      'outbound',
+      'memory',
       'addresses',
       'tls',
       'limits',

@@ -36,7 +36,7 @@ function look(): UserKey {
 
 function expectLeftAlone(why: string): void {
   const found = look();
-  expect(found.secret).toBeNull();
+  expect(found.source).toBeNull();
   expect(found.problem).toContain(why);
   expect(found.problem).not.toContain('sk-planted');
 }
@@ -64,7 +64,7 @@ test('a link that stays in the home is the user’s own way to keep files', () =
   mkdirSync(join(home, 'dotfiles'));
   writeFileSync(join(home, 'dotfiles', 'auth.json'), content, { mode: 0o600 });
   symlinkSync('../dotfiles/auth.json', file);
-  expect(look().secret).not.toBeNull();
+  expect(look().source).not.toBeNull();
 });
 
 test.runIf(process.geteuid?.() === 0)('a file of another user', () => {

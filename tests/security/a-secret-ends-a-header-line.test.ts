@@ -1,6 +1,6 @@
 // Must not happen: a credential with a line break in it writes header fields or a second request.
 import { describe, expect, test } from 'vitest';
-import { SecretStore } from '../../src/inject/secret-store.ts';
+import { makeSecretStore } from '../support/secret-store.ts';
 import { authorized, everySpec, injectNow, spec, stageWith } from '../unit/inject/authorized-flow.ts';
 
 const evil = ['a\r\nX-Evil: 1', 'a\nb', 'a\rb', 'a\0b', 'a\u010ab', 'a\u2028b'];
@@ -22,7 +22,7 @@ describe('a credential stays inside its place', () => {
   });
 
   test.each(evil.slice(0, 4))('%j is refused where it is set', (value) => {
-    const store = new SecretStore({});
+    const store = makeSecretStore({});
     store.configure(new Map([['m', spec('m', {})]]));
     expect(() => store.set('m', value)).toThrow('control character');
     expect(store.resolve('m')).toBeNull();

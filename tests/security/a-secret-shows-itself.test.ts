@@ -5,13 +5,14 @@ import { describe, expect, test, vi } from 'vitest';
 import { HeaderList } from '../../src/flow/header-list.ts';
 import { OutgoingRequest } from '../../src/flow/outgoing-request.ts';
 import { Secret } from '../../src/flow/secret.ts';
-import { SecretStore } from '../../src/inject/secret-store.ts';
+import type { SecretStore } from '../../src/inject/secret-store.ts';
+import { makeSecretStore } from '../support/secret-store.ts';
 import { injectNow, spec, stageWith } from '../unit/inject/authorized-flow.ts';
 
 const value = 'PLANTED-9f8e7d6c';
 
 function storeWithValue(): SecretStore {
-  const store = new SecretStore({ THE_KEY: value });
+  const store = makeSecretStore({ THE_KEY: value });
   store.configure(
     new Map([
       ['m', spec('m', {})],
@@ -105,7 +106,7 @@ describe.each([things[0]!, things[1]!])('%s does not show the value', (_, make) 
 describe('the process does not show the value', () => {
   test('in its diagnostic report, also when the value came by the environment', () => {
     vi.stubEnv('SALLYPORT_TEST_KEY', value);
-    const store = new SecretStore(process.env);
+    const store = makeSecretStore(process.env);
     store.configure(new Map([['e', spec('e', { source: { kind: 'environment', variable: 'SALLYPORT_TEST_KEY' } })]]));
     expect(store.resolve('e')).toBeInstanceOf(Secret);
     const report = JSON.stringify(process.report?.getReport());

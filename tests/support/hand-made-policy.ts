@@ -13,6 +13,7 @@ export interface HandMadeRule {
   readonly ports?: readonly number[];
   readonly plainHttp?: boolean;
   readonly tunnel?: boolean;
+  readonly conversation?: boolean;
 }
 
 export interface HandMadeCredential {
@@ -71,6 +72,7 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
     },
     gitHosts: new Set(made.gitHosts ?? []),
     publicFetch: made.publicFetch ?? false,
+    secrets: { scrub: true, misplaced: 'refuse', conversations: 'record', searchedBodyBytes: 16 * 1024 ** 2 },
     limits: {
       requestsPerMinute: 6000,
       concurrentRequests: 256,
@@ -118,6 +120,7 @@ function allowRule(made: HandMadeRule, index: number): AllowRule {
     ports: made.ports ?? (made.plainHttp ? [443, 80] : [443]),
     plainHttp: made.plainHttp ?? false,
     tunnel: made.tunnel ?? false,
+    conversation: made.conversation ?? false,
   };
 }
 
@@ -137,6 +140,7 @@ function credentialSpec(made: HandMadeCredential): CredentialSpec {
     companionDefaults: [],
     companionForced: [],
     anonymous: false,
+    login: null,
     source: { kind: 'memory' },
   };
 }

@@ -21,7 +21,6 @@ import { createIdentifyStage } from '../../src/identify/identify-stage.ts';
 import type { Registered } from '../../src/identify/make-record.ts';
 import type { SandboxRegistry } from '../../src/identify/registry.ts';
 import { InjectStage } from '../../src/inject/inject-stage.ts';
-import { SecretStore } from '../../src/inject/secret-store.ts';
 import { Sweeper } from '../../src/kit/sweeper.ts';
 import { parseHostPattern } from '../../src/policy/host-pattern.ts';
 import { admissionPath, requestPath, type Stages } from '../../src/request-path.ts';
@@ -29,6 +28,7 @@ import { createRequestServer } from '../../src/serve-request.ts';
 import { noGitPorts } from './hand-made-flow.ts';
 import { handMadePolicy } from './hand-made-policy.ts';
 import { openTestRegistry } from './memory-registry.ts';
+import { makeSecretStore } from './secret-store.ts';
 
 /** A registration as the one who made it has it. */
 export interface KnownSandbox extends Registered, GrantedIdentity {}
@@ -89,7 +89,7 @@ export async function openMtlsGround(farSide: FarSide | null = null): Promise<Mt
     { policy, lookup, instance: 'test', environmentRoots: [], onDial: () => {} },
     sweeper,
   );
-  const inject = new InjectStage(policy, new SecretStore({}));
+  const inject = new InjectStage(policy, makeSecretStore({}));
   const stages: Stages = {
     accept: createAcceptStage('test'),
     identify: createIdentifyStage(registry),

@@ -14,7 +14,12 @@ export interface AgentUser {
   /** Files of the user's home: where the agent outside keeps its key. */
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Files that an earlier sandbox has left in the home that is kept. */
+  readonly kept?: Readonly<Record<string, string>>;
 }
+
+/** A host that is played here. */
+export type PretendPlace = Pick<PretendProvider, 'host' | 'address'>;
 
 export interface AgentRun {
   readonly code: number | null;
@@ -30,6 +35,8 @@ export interface AgentRun {
 }
 
 export interface AgentGround {
+  /** Where the user's files are. */
+  readonly home: string;
   run(command: string): Promise<AgentRun>;
   remove(): void;
 }
@@ -45,7 +52,7 @@ const border = '--- the environment ---';
 export function makeAgentGround(
   ca: TestCa,
   preset: string,
-  provider: Pick<PretendProvider, 'host' | 'address'>,
+  provider: PretendPlace | readonly PretendPlace[],
   user: AgentUser,
 ): AgentGround {
   if (!existsSync(join(agents, 'installed')))
@@ -57,14 +64,14 @@ export function makeAgentGround(
   const project = join(home, 'project');
   mkdirSync(project, { recursive: true });
   const config = join(ground, 'sallyport.yaml');
-  const upstream = { ca: ca.path, resolve: { [provider.host]: provider.address } };
+  const resolve = Object.fromEntries([provider].flat().map(({ host, address }) => [host, address]));
+  const upstream = { ca: ca.path, resolve };
   writeFileSync(config, stringify({ version: 1, allow: [{ preset }], upstream }));
-  for (const [path, text] of Object.entries(user.files ?? {})) {
-    mkdirSync(dirname(join(home, path)), { recursive: true });
-    writeFileSync(join(home, path), text, { mode: 0o600 });
-  }
   const state = join(ground, 'state');
+  layFiles(home, user.files ?? {});
+  layFiles(join(state, 'home'), user.kept ?? {});
   return {
+    home,
     async run(command) {
       const script = `${command}; code=$?; echo '${border}'; env; exit $code`;
       const options = ['run', '--config', config, '--home', 'persist', '--ro', agents, '--', 'sh', '-c', script];
@@ -96,6 +103,14 @@ export function makeAgentGround(
     },
     remove: () => rmSync(ground, { recursive: true, force: true }),
   };
+}
+
+/** Private, as agents make them. */
+function layFiles(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, path), text, { mode: 0o600 });
+  }
 }
 
 function filesBelow(folder: string): string[] {

@@ -1,5 +1,6 @@
 // Google's Gemini API as far as its clients need it to complete a turn: content generated whole and as a stream of
 // events, and the counting of tokens.
+import type { PretendLogin } from './pretend-login.ts';
 import {
   eventStream,
   jsonAnswer,
@@ -28,6 +29,37 @@ export function startPretendGemini(ca: TestCa, realKey: string): Promise<Pretend
   });
 }
 
+/** What is behind the login of Gemini CLI: the same models, in an envelope. */
+export function startPretendCodeAssist(
+  ca: TestCa,
+  login: PretendLogin,
+  hold: (path: string) => Promise<void>,
+): Promise<PretendProvider> {
+  return startPretendProvider(ca, {
+    host: 'cloudcode-pa.googleapis.com',
+    keyField: 'authorization',
+    keyValue: () => `Bearer ${login.current().access}`,
+    realKey: login.mark,
+    credentialed: /^\/v1internal:/,
+    hold,
+    answer(path, body) {
+      const enveloped = (text: string) => ({ response: generated(text), traceId: 'pretend' });
+      if (path.endsWith(':loadCodeAssist')) return jsonAnswer(enrolled);
+      if (path.endsWith(':streamGenerateContent')) return eventStream([enveloped(pretendAnswer)], false);
+      if (path.endsWith(':generateContent'))
+        return jsonAnswer(enveloped(wantsJson(body) ? JSON.stringify(choice) : pretendAnswer));
+      return path.endsWith(':countTokens') ? jsonAnswer({ totalTokens: 7 }) : null;
+    },
+  });
+}
+
+const enrolled = {
+  currentTier: { id: 'free-tier', name: 'pretend' },
+  allowedTiers: [{ id: 'free-tier', isDefault: true }],
+  cloudaicompanionProject: 'pretend',
+  gcpManaged: false,
+};
+
 function generated(text: string): object {
   return {
     candidates: [{ index: 0, content: { role: 'model', parts: [{ text }] }, finishReason: 'STOP' }],
@@ -37,6 +69,7 @@ function generated(text: string): object {
 }
 
 function wantsJson(body: Buffer): boolean {
-  const asked = JSON.parse(body.toString()) as { generationConfig?: { responseMimeType?: string } };
-  return asked.generationConfig?.responseMimeType === 'application/json';
+  type Asked = { generationConfig?: { responseMimeType?: string } };
+  const asked = JSON.parse(body.toString()) as Asked & { request?: Asked };
+  return (asked.request ?? asked).generationConfig?.responseMimeType === 'application/json';
 }

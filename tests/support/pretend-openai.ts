@@ -3,10 +3,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { PretendLogin } from './pretend-login.ts';
 import {
   eventStream,
   jsonAnswer,
   type PretendProvider,
+  type ProviderSketch,
   pretendAnswer,
   startPretendProvider,
 } from './pretend-provider.ts';
@@ -27,8 +29,7 @@ export async function startPretendOpenai(
   realKey: string,
   { sockets = true }: OpenaiOptions = {},
 ): Promise<PretendOpenai> {
-  let socketTurns = 0;
-  const provider = await startPretendProvider(ca, {
+  return startResponses(ca, sockets, {
     host: 'api.openai.com',
     keyField: 'authorization',
     keyValue: `Bearer ${realKey}`,
@@ -38,6 +39,35 @@ export async function startPretendOpenai(
       if (path === '/v1/models') return jsonAnswer({ object: 'list', data: [] });
       return path === '/v1/responses' ? eventStream(turn('resp_post'), true) : null;
     },
+  });
+}
+
+/** What is behind a ChatGPT login: the same, elsewhere, and for the account of the login alone. */
+export function startPretendChatgpt(
+  ca: TestCa,
+  login: PretendLogin,
+  hold: (path: string) => Promise<void>,
+): Promise<PretendOpenai> {
+  return startResponses(ca, true, {
+    host: 'chatgpt.com',
+    keyField: 'authorization',
+    keyValue: () => `Bearer ${login.current().access}`,
+    realKey: login.mark,
+    credentialed: /^\/backend-api\/(?:codex\/(?:responses|models)|wham\/)/,
+    check: (headers) =>
+      headers['chatgpt-account-id'] === login.account ? null : 'it is not for the account of the login',
+    hold,
+    answer(path) {
+      if (path === '/backend-api/codex/models') return jsonAnswer({ models: [] });
+      return path === '/backend-api/codex/responses' ? eventStream(turn('resp_post'), true) : null;
+    },
+  });
+}
+
+async function startResponses(ca: TestCa, sockets: boolean, sketch: ProviderSketch): Promise<PretendOpenai> {
+  let socketTurns = 0;
+  const provider = await startPretendProvider(ca, {
+    ...sketch,
     serve(server, judge) {
       const endpoint = new WebSocketServer({ noServer: true });
       server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -47,10 +77,13 @@ export async function startPretendOpenai(
           return;
         }
         endpoint.handleUpgrade(request, socket, head, (webSocket) => {
-          webSocket.on('message', (data) => {
+          webSocket.on('message', async (data) => {
             const asked = JSON.parse(data.toString()) as { type: string; generate?: boolean };
             if (asked.type !== 'response.create') return;
-            if (asked.generate !== false) socketTurns++;
+            if (asked.generate !== false) {
+              socketTurns++;
+              await sketch.hold?.(request.url ?? '');
+            }
             send(webSocket, turn(`resp_socket_${socketTurns}`, asked.generate !== false));
           });
         });

@@ -18,10 +18,15 @@ export interface PretendProvider {
 
 export interface ProviderSketch {
   readonly host: string;
-  /** The field that carries the key, and the whole value it must have. */
+  /** The field that carries the key, and the whole value it must have at the time. */
   readonly keyField: string;
-  readonly keyValue: string;
+  readonly keyValue: string | (() => string);
+  /** What must be nowhere but in that field; of a login, what all its tokens have in common. */
   readonly realKey: string;
+  /** What else a request with the key must have; null: nothing is wrong with it. */
+  check?(headers: IncomingHttpHeaders): string | null;
+  /** Waited for before a request with the key is answered. */
+  hold?(path: string): Promise<void>;
   /** Paths that get the credential; all others get none. */
   readonly credentialed: RegExp;
   /** Null: 404, as real providers answer paths that agents try. */
@@ -43,15 +48,22 @@ export async function startPretendProvider(ca: TestCa, sketch: ProviderSketch): 
     if (`${url} ${body}`.includes(sketch.realKey))
       faults.push(`the key is in the wrong place of ${sketch.host}${path}`);
     const due = sketch.credentialed.test(path);
-    const correct = headers[sketch.keyField] === sketch.keyValue;
+    const { keyValue } = sketch;
+    const correct = headers[sketch.keyField] === (typeof keyValue === 'string' ? keyValue : keyValue());
     if (due && !correct) faults.push(`${sketch.host}${path} came without the key`);
+    const wrong = due && correct ? (sketch.check?.(headers) ?? null) : null;
+    if (wrong !== null) faults.push(`${sketch.host}${path}: ${wrong}`);
     if (!due && fields.includes(sketch.realKey)) faults.push(`the key came to ${sketch.host}${path}`);
     return correct;
   };
   const upstream = await startFakeUpstream(ca, [sketch.host], (request, response, body) => {
     const correct = judge(request.url, request.headers, body.toString('latin1'));
-    const answer = sketch.answer(request.url.split('?')[0]!, body);
-    if (answer !== null && correct) return answer(request, response, body);
+    const path = request.url.split('?')[0]!;
+    const answer = sketch.answer(path, body);
+    if (answer !== null && correct) {
+      void (sketch.hold?.(path) ?? Promise.resolve()).then(() => answer(request, response, body));
+      return;
+    }
     response.statusCode = answer === null ? 404 : 401;
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ error: { type: 'pretend', message: 'no such path here, or not the right key' } }));

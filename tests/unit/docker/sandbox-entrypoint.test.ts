@@ -1,8 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../support/compose-images.ts';
 import { type ClientRun, runClient } from '../../support/run-client.ts';
@@ -83,6 +92,33 @@ describe('the entrypoint of a sandbox', () => {
     const run = await begin(['echo', 'started'], { HTTPS_PROXY: 'http://127.0.0.1:1' });
     expect(run).toMatchObject({ code: 69, stdout: '' });
     expect(run.stderr).toContain('the door at http://127.0.0.1:1 does not answer');
+  });
+
+  test('lays what the gateway has for agents into the home, private, and leaves alone what is there', async () => {
+    answers = ['domain.not-allowed'];
+    const home = join(folder, 'a home');
+    const handed = join(folder, 'home');
+    const lay = (path: string, text: string): void => {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    };
+    lay(join(handed, '.codex', 'auth.json'), 'a placeholder');
+    lay(join(handed, '.gemini', 'settings.json'), 'of the gateway');
+    lay(join(handed, '.linked.json'), 'of the gateway');
+    lay(join(home, '.gemini', 'settings.json'), 'of the user');
+    symlinkSync('nowhere', join(home, '.linked.json'));
+    try {
+      expect(await begin(['true'], { HOME: home })).toMatchObject({ code: 0, stderr: '' });
+      expect(readFileSync(join(home, '.codex', 'auth.json'), 'utf8')).toBe('a placeholder');
+      expect(statSync(join(home, '.codex', 'auth.json')).mode & 0o777).toBe(0o600);
+      expect(statSync(join(home, '.codex')).mode & 0o777).toBe(0o700);
+      expect(readFileSync(join(home, '.gemini', 'settings.json'), 'utf8')).toBe('of the user');
+      expect(existsSync(join(home, 'nowhere'))).toBe(false);
+      // A home that cannot be written to is no reason not to start.
+      expect(await begin(['true'], { HOME: '/proc/nowhere' })).toMatchObject({ code: 0, stderr: '' });
+    } finally {
+      rmSync(handed, { recursive: true });
+    }
   });
 
   test('a limit that is no number, and no command, are errors', async () => {

@@ -26,6 +26,7 @@ export function spec(name: string, parts: Partial<CredentialSpec>): CredentialSp
     companionDefaults: [],
     companionForced: [],
     anonymous: false,
+    login: null,
     source: { kind: 'memory' },
     ...parts,
   };
@@ -93,7 +94,8 @@ export function policyOf(specs: readonly CredentialSpec[]): CompiledPolicy {
   const credentials = new Map(specs.map((one) => [one.name, one]));
   const credentialsFor = (name: string) =>
     specs.filter((one) => one.placements.some((p) => p.hosts.some((pattern) => pattern.covers(name))));
-  return { credentials, credentialsFor } as unknown as CompiledPolicy;
+  const secrets = { scrub: true, misplaced: 'refuse', conversations: 'record', searchedBodyBytes: 1024 * 1024 };
+  return { credentials, credentialsFor, secrets } as unknown as CompiledPolicy;
 }
 
 export interface FlowParts {

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { reveal } from '../../../src/flow/secret.ts';
 import { CommandSource } from '../../../src/inject/command-source.ts';
 
@@ -69,5 +72,74 @@ describe('a credential that a command prints', () => {
     clock = 6000;
     expect(source.current()).toBeInstanceOf(Promise);
     await expect(source.current()).rejects.toThrow('code 1');
+  });
+});
+
+describe('a value that an upstream refused', () => {
+  const counting =
+    'const fs = require("fs"); const n = +fs.readFileSync(process.argv[1]) + 1; fs.writeFileSync(process.argv[1], String(n)); console.log("run-" + n)';
+
+  function counted(ttlSeconds = 60) {
+    const directory = mkdtempSync(join(tmpdir(), 'sallyport-command-'));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const counter = join(directory, 'count');
+    writeFileSync(counter, '0');
+    const clock = { ms: 0 };
+    const source = new CommandSource('k', [node, '-e', counting, counter], ttlSeconds, { now: () => clock.ms });
+    return { source, clock, counter };
+  }
+
+  test('is replaced by running the command again, once for all that ask, and is then the one in force', async () => {
+    const { source, clock, counter } = counted();
+    const refused = await source.current();
+    clock.ms = 6000;
+    const found = await Promise.all([source.renewed(refused), source.renewed(refused), source.renewed(refused)]);
+    expect(found.map((secret) => secret && reveal(secret))).toEqual(['run-2', 'run-2', 'run-2']);
+    expect(source.current()).toBe(found[0]);
+    expect(readFileSync(counter, 'utf8')).toBe('2');
+    // One that was sent with the first value and comes late gets the second, without another run.
+    expect(await source.renewed(refused)).toBe(found[0]);
+    expect(readFileSync(counter, 'utf8')).toBe('2');
+  });
+
+  test('does not make the command run more often than every five seconds', async () => {
+    const { source, clock, counter } = counted();
+    const first = await source.current();
+    expect(await source.renewed(first)).toBeNull();
+    clock.ms = 4900;
+    expect(await source.renewed(first)).toBeNull();
+    expect(readFileSync(counter, 'utf8')).toBe('1');
+    clock.ms = 5100;
+    expect(await source.renewed(first)).not.toBeNull();
+  });
+
+  test('stays in force when there is no other, and when the command fails', async () => {
+    let clock = 0;
+    const same = script('console.log("same")', 60, { now: () => clock });
+    const first = await same.current();
+    clock = 6000;
+    expect(await same.renewed(first)).toBeNull();
+    expect(reveal(await same.current())).toBe('same');
+
+    const { source, clock: time, counter } = counted();
+    const refused = await source.current();
+    rmSync(counter);
+    time.ms = 6000;
+    await expect(source.renewed(refused)).rejects.toThrow('ended with code 1');
+    expect(source.current()).toBe(refused);
+  });
+});
+
+describe('where and with what a command runs', () => {
+  test('not in the folder in which the gateway was started: an agent may write there', async () => {
+    expect(reveal(await script('console.log(process.cwd())').current())).toBe('/');
+  });
+
+  test('with the variables that its source names, beside the usual ones', async () => {
+    const env = { PATH: '/usr/bin', VAULT_ADDR: 'https://vault.example', VAULT_TOKEN: 's.1', OTHER: 'x' };
+    const names = 'console.log(Object.keys(process.env).sort().join(" "))';
+    expect(reveal(await script(names, 60, { env, passEnv: ['VAULT_ADDR', 'NOT_SET'] }).current())).toBe(
+      'PATH VAULT_ADDR',
+    );
   });
 });

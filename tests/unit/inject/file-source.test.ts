@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  mkdirSync,
   mkdtempSync,
   renameSync,
   rmSync,
@@ -122,4 +123,68 @@ describe('a credential in a file', () => {
     clock += 1500;
     expect(() => file.current()).toThrow(`chmod 600 ${path}`);
   });
+});
+
+describe('a value in a file that an upstream refused', () => {
+  test('is looked for again at once, and only another one counts', async () => {
+    write('one');
+    const file = source();
+    const refused = file.current();
+    expect(await file.renewed(refused)).toBeNull();
+    write('two');
+    expect(reveal(file.current())).toBe('one');
+    const found = await file.renewed(refused);
+    expect(found === null ? null : reveal(found)).toBe('two');
+    expect(file.current()).toBe(found);
+  });
+
+  test('cannot be replaced by a file that is bad: why is said', async () => {
+    write('one');
+    const file = source();
+    const refused = file.current();
+    unlinkSync(path);
+    await expect(file.renewed(refused)).rejects.toThrow('does not exist');
+  });
+
+  test('is replaced when a mount points to another folder, as Kubernetes does it', async () => {
+    const mount = join(directory, 'mount');
+    for (const [folder, value] of [
+      ['..one', 'one'],
+      ['..two', 'two'],
+    ] as const) {
+      mkdirSync(join(mount, folder), { recursive: true });
+      writeFileSync(join(mount, folder, 'key'), value, { mode: 0o400 });
+    }
+    symlinkSync('..one', join(mount, '..data'));
+    symlinkSync('..data/key', join(mount, 'key'));
+    const file = new FileSource('k', join(mount, 'key'), () => clock);
+    expect(reveal(file.current())).toBe('one');
+    symlinkSync('..two', join(mount, '..data_tmp'));
+    renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
+    clock += 1100;
+    expect(reveal(file.current())).toBe('two');
+  });
+});
+
+describe('files of several lines that hold one value', () => {
+  test.each([
+    ['-----BEGIN KEY-----\nabc\ndef\n-----END KEY-----\n', '-----BEGIN KEY----- abc def -----END KEY-----'],
+    ['# created: today\n# public key: age1x\nAGE-SECRET-KEY-1ABC\n', 'AGE-SECRET-KEY-1ABC'],
+    ['AGE-SECRET-KEY-1ABC\r\n\r\n# second\r\nAGE-SECRET-KEY-PQ-1DEF\r\n', 'AGE-SECRET-KEY-1ABC AGE-SECRET-KEY-PQ-1DEF'],
+    [
+      '{\n  "type": "service_account",\n  "private_key": "a\\nb"\n}\n',
+      '{"type":"service_account","private_key":"a\\nb"}',
+    ],
+  ])('case %#: are put on one line', (text, value) => {
+    write(text);
+    expect(reveal(source().current())).toBe(value);
+  });
+
+  test.each(['{\n"cut": ', '# only a comment\n# and another', 'AGE-SECRET-KEY-1ABC\nX-Evil: 1', '{}\nX: 1'])(
+    'case %#: nothing else is',
+    (text) => {
+      write(text);
+      expect(() => source().current()).toThrow('control character');
+    },
+  );
 });

@@ -12,9 +12,7 @@ describe('the credential goes where its placement says', () => {
       headers: [['X-Api-Key', 'placeholder']],
       permission: { credential: 'anthropic' },
     });
-    expect(wire(out)).toBe(
-      '/v1/messages\nAccept-Encoding: identity\nx-api-key: real-anthropic\nanthropic-version: 2023-06-01',
-    );
+    expect(wire(out)).toBe('/v1/messages\nanthropic-version: 2023-06-01\nx-api-key: real-anthropic');
     expect(out.injected).toBe('anthropic');
   });
 
@@ -27,9 +25,7 @@ describe('the credential goes where its placement says', () => {
       ],
       permission: { credential: 'openai' },
     });
-    expect(wire(out)).toBe(
-      '/v1/messages\nAccept-Encoding: identity\nAuthorization: Bearer real-openai\nOpenAI-Organization: org-real',
-    );
+    expect(wire(out)).toBe('/v1/messages\nOpenAI-Organization: org-real\nAuthorization: Bearer real-openai');
   });
 
   test('as basic auth on the git host and as bearer on the API host of one credential', () => {

@@ -8,7 +8,7 @@ const store = new LfsTicketStore({ now: () => 0 });
 const stage = new InjectStage(
   () => policy,
   secretsOf((name) => `real-${name}`),
-  store,
+  { lfsTickets: store },
 );
 
 function ticketFor(sandboxId: string, headers: [string, string][] = [['Authorization', 'storage-key']]): string {
@@ -40,7 +40,7 @@ describe('a ticket becomes the request that the storage wants', () => {
   test('its own address and fields, and nothing that the gateway holds for another host', () => {
     const out = injectNow(stage, parts(ticketFor('sbx'), 'GET', [['Range', 'bytes=5-']]));
     expect(out.outgoing.origin).toEqual({ scheme: 'https', host: 's.example', port: 8443 });
-    expect(wire(out)).toBe('/x?sig=1\nRange: bytes=5-\nAuthorization: storage-key');
+    expect(wire(out)).toBe('/x?sig=1\nRange: bytes=5-\nAccept-Encoding: identity\nAuthorization: storage-key');
     expect(out.injected).toBeNull();
   });
 
@@ -52,7 +52,7 @@ describe('a ticket becomes the request that the storage wants', () => {
       ['If-Match', '*'],
     ];
     expect(wire(injectNow(stage, parts(ticket, 'PUT', sent)))).toBe(
-      '/x?sig=1\nContent-Length: 1\ncontent-type: application/octet-stream',
+      '/x?sig=1\nContent-Length: 1\nAccept-Encoding: identity\ncontent-type: application/octet-stream',
     );
   });
 

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { AnswerScrub } from '../../../src/flow/answer-scrub.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
 import { Secret } from '../../../src/flow/secret.ts';
-import { scrubFor } from '../../../src/inject/secret-scrub.ts';
+import { KnownSecrets } from '../../../src/inject/known-secrets.ts';
+import { Scrubs, scrubFor } from '../../../src/inject/secret-scrub.ts';
 
 const key = 'sk-ant/Real+0123%45"67\\89';
 
@@ -208,5 +209,67 @@ describe('fields', () => {
     expect(list.values).toEqual([`https://a.example/?k=${'*'.repeat(14)}&x=1`, 'plain=1', 'echo']);
     expect(list.names[2]).toBe(`X-${'*'.repeat(14)}`);
     expect(list.keys[2]).toBe(`x-${'*'.repeat(14)}`);
+  });
+});
+
+describe('every credential that is known', () => {
+  const stars = (count: number): string => '*'.repeat(count);
+
+  test('is replaced in every answer, whichever request it is the answer to', () => {
+    const known = new KnownSecrets();
+    known.note(new Secret('one', 'first-credential'));
+    known.note(new Secret('two', 'second-credential'));
+    const scrub = new Scrubs(known).open()!;
+    expect(scrub.text('a first-credential, a second-credential')).toBe(`a ${stars(16)}, a ${stars(17)}`);
+    expect(scrub.replaced).toBe(2);
+  });
+
+  test('nothing is searched while none is known', () => {
+    const known = new KnownSecrets();
+    const scrubs = new Scrubs(known);
+    expect(scrubs.open()).toBeNull();
+    known.note(new Secret('one', 'first-credential'));
+    expect(scrubs.open()).not.toBeNull();
+  });
+
+  test('one that is noted while an answer is under way is replaced from then on', () => {
+    const known = new KnownSecrets();
+    known.note(new Secret('one', 'first-credential'));
+    const body = new Scrubs(known).open()!.openBody();
+    expect(body.feed(Buffer.from('minted-token ')).toString()).toBe('minted-token ');
+    known.note(new Secret('two', 'minted-token'));
+    expect(body.feed(Buffer.from('minted-token ')).toString()).toBe(`${stars(12)} `);
+  });
+
+  test('those that are minted by the thousand are covered while they are known, and let go some time after', () => {
+    const minted = Array.from({ length: 1200 }, (_, i) => new Secret('minted', `minted-token-${i}-end`));
+    const known = { version: 0, all: () => minted.slice(0, known.version) };
+    const scrubs = new Scrubs(known);
+    const shown = (i: number): string => scrubs.open()!.text(`<minted-token-${i}-end>`);
+    for (known.version = 1; known.version < 1200; known.version += 100) scrubs.open();
+    for (const i of [0, 99, 100, 101, 777, 1100]) expect(shown(i)).toMatch(/^<\*+>$/);
+    known.version = 7;
+    expect(shown(6)).toMatch(/^<\*+>$/);
+    expect(shown(777)).toBe('<minted-token-777-end>');
+  });
+
+  test('when one is the beginning of another, the longer is replaced as a whole, in whatever pieces it comes', () => {
+    const known = new KnownSecrets();
+    known.note(new Secret('short', 'token-1234'));
+    known.note(new Secret('long', 'token-1234-and-more'));
+    const body = new Scrubs(known).open()!.openBody();
+    // What is masked need not wait for the rest.
+    expect(body.feed(Buffer.from('a token-1234')).toString()).toBe(`a ${stars(10)}`);
+    expect(body.waiting).toBe(0);
+    expect(body.feed(Buffer.from('-and-more!')).toString()).toBe(`${stars(9)}!`);
+    expect(body.feed(Buffer.from('token-1234-and-less')).toString()).toBe(`${stars(10)}-and-less`);
+  });
+
+  test('a private key is known by each of its lines, whatever ends them', () => {
+    const lines = ['MIIEpAIBAAKCAQEA7bq0', 'Zp0fQx93kTq8mU2nVb5c', 'w1yR6s4=='];
+    const known = new KnownSecrets();
+    known.note(new Secret('app', `-----BEGIN RSA PRIVATE KEY----- ${lines.join(' ')} -----END RSA PRIVATE KEY-----`));
+    const clean = new Scrubs(known).open()!.text(`key:\r\n${lines.join('\r\n')}\r\n`);
+    expect(clean).toBe(`key:\r\n${stars(20)}\r\n${stars(20)}\r\n${lines[2]}\r\n`);
   });
 });

@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { reveal } from '../../../src/flow/secret.ts';
 import { TakenEnvironment } from '../../../src/inject/environment-source.ts';
+import type { OAuthPorts } from '../../../src/inject/oauth-source.ts';
 import { type UserKey, UserKeys } from '../../../src/inject/user-keys.ts';
 
 let home: string;
@@ -27,7 +28,9 @@ function find(name: string, env: NodeJS.ProcessEnv = {}): UserKey {
   return new UserKeys({ home, workingDirectory, env }).find(name, new TakenEnvironment(env));
 }
 
-function told({ secret, origin, problem }: UserKey): readonly (string | null)[] {
+function told({ source, origin, problem }: UserKey): readonly (string | null)[] {
+  const secret = source?.current(null) ?? null;
+  if (secret instanceof Promise) throw new Error('a key has to be at hand');
   return [secret === null ? null : reveal(secret), origin, problem];
 }
 
@@ -50,8 +53,8 @@ describe('the environment comes first', () => {
   });
 
   test('a variable that holds no key is left alone in words, without its value', () => {
-    const { secret, problem } = find('openai', { OPENAI_API_KEY: 'two\nlines' });
-    expect(secret).toBeNull();
+    const { source, problem } = find('openai', { OPENAI_API_KEY: 'two\nlines' });
+    expect(source).toBeNull();
     expect(problem).toMatch(/^environment OPENAI_API_KEY holds a control character/);
     expect(problem).not.toContain('lines');
   });
@@ -80,7 +83,7 @@ describe('the files in which agents keep a key', () => {
     ['google', '.gemini/.env', 'NOT_GEMINI_API_KEY=x\n#GEMINI_API_KEY=x\nGEMINI_API_KEY=\n'],
     ['github', '.config/gh/hosts.yml', 'ghe.example:\n  oauth_token: another-host\n'],
     ['my-own-api', '.claude.json', { primaryApiKey: 'the-key' }],
-  ])('%s: a login or something else in ~/%s is not taken', (name, path, content) => {
+  ])('%s: a login or something else in ~/%s is not taken for a key', (name, path, content) => {
     put(path, content);
     expect(told(find(name))).toEqual(nothing);
   });
@@ -99,9 +102,9 @@ describe('the files in which agents keep a key', () => {
   test('the answer stays the same however often it is asked for', () => {
     const keys = new UserKeys({ home, workingDirectory, env: {} });
     const environment = new TakenEnvironment({});
-    expect(keys.find('openai', environment).secret).toBeNull();
+    expect(keys.find('openai', environment).source).toBeNull();
     put('.codex/auth.json', { OPENAI_API_KEY: 'late' });
-    expect(keys.find('openai', environment).secret).toBeNull();
+    expect(keys.find('openai', environment).source).toBeNull();
   });
 });
 
@@ -153,5 +156,103 @@ describe('gh with a keyring', () => {
     for (const PATH of [planted, linked, half, chosen, near, ''])
       expect(told(find('github', { PATH })), PATH).toEqual(nothing);
     expect(told(find('github', { PATH: `${planted}:${good}` }))[0]).toBe('good');
+  });
+});
+
+describe('the logins of the user', () => {
+  const noted: string[] = [];
+  const logins: OAuthPorts = {
+    call: async () => ({
+      status: 200,
+      body: Buffer.from('{"access_token":"renewed-token","token_type":"Bearer","expires_in":3600}'),
+    }),
+    report: () => {},
+    note: (secret) => noted.push(reveal(secret)),
+  };
+  const soon = Date.now() + 3_600_000;
+  const opencode = '.local/share/opencode/auth.json';
+
+  function findLogin(name: string, env: NodeJS.ProcessEnv = {}): UserKey {
+    return new UserKeys({ home, workingDirectory, env, logins }).find(name, new TakenEnvironment(env));
+  }
+
+  test.each<[string, string, string, object]>([
+    [
+      'anthropic',
+      '.claude/.credentials.json',
+      'Claude login',
+      { claudeAiOauth: { accessToken: 'the-token', refreshToken: 'r', expiresAt: soon } },
+    ],
+    [
+      'anthropic',
+      opencode,
+      'Claude login',
+      { anthropic: { type: 'oauth', access: 'the-token', refresh: 'r', expires: soon } },
+    ],
+    ['chatgpt', '.codex/auth.json', 'ChatGPT login', { tokens: { access_token: 'the-token', refresh_token: 'r' } }],
+    [
+      'chatgpt',
+      opencode,
+      'ChatGPT login',
+      { openai: { type: 'oauth', access: 'the-token', refresh: 'r', expires: soon } },
+    ],
+    [
+      'gemini',
+      '.gemini/oauth_creds.json',
+      'Google login',
+      { access_token: 'the-token', refresh_token: 'r', expiry_date: soon },
+    ],
+    [
+      'copilot',
+      opencode,
+      'GitHub Copilot login',
+      { 'github-copilot': { type: 'oauth', access: 'x', refresh: 'the-token', expires: 0 } },
+    ],
+  ])('%s from ~/%s (%s)', (name, path, words, content) => {
+    put(path, content);
+    const found = findLogin(name);
+    expect(told(found)).toEqual(['the-token', `~/${path} (${words})`, null]);
+    expect(found.source?.current(null)).toMatchObject({ login: true });
+    expect(noted).toContain('the-token');
+    // Without the means to renew one, none is used.
+    expect(told(find(name))).toEqual(nothing);
+  });
+
+  test('come after the keys, and the agent of the house before opencode', () => {
+    put(opencode, { anthropic: { type: 'oauth', access: 'of-opencode', refresh: 'r', expires: soon } });
+    put('.claude/.credentials.json', {
+      claudeAiOauth: { accessToken: 'of-claude', refreshToken: 'r', expiresAt: soon },
+    });
+    expect(told(findLogin('anthropic'))[0]).toBe('of-claude');
+    put('.claude.json', { primaryApiKey: 'a-key' });
+    expect(told(findLogin('anthropic'))).toEqual(['a-key', '~/.claude.json', null]);
+  });
+
+  test('one in the environment is a login that is not renewed, behind a key and before the files', () => {
+    put('.claude.json', { primaryApiKey: 'a-key' });
+    const env = { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-x' };
+    const found = findLogin('anthropic', env);
+    expect(told(found)).toEqual(['sk-ant-oat01-x', 'environment CLAUDE_CODE_OAUTH_TOKEN', null]);
+    expect(found.source?.current(null)).toMatchObject({ login: true });
+    expect(env).toEqual({});
+    const both = { CLAUDE_CODE_OAUTH_TOKEN: 'a-login', ANTHROPIC_API_KEY: 'a-key' };
+    expect(findLogin('anthropic', both).source?.current(null)).toMatchObject({ login: false });
+    expect(both).toEqual({});
+  });
+
+  test('one that has ended is found all the same, and renewed when it is used', async () => {
+    put('.gemini/oauth_creds.json', { access_token: 'old', refresh_token: 'r', expiry_date: 1 });
+    const { source } = findLogin('gemini');
+    const secret = await source?.current(null);
+    expect(secret && reveal(secret)).toBe('renewed-token');
+  });
+
+  test('a file that others may write to is left alone, in words', () => {
+    put('.codex/auth.json', { tokens: { access_token: 'the-token', refresh_token: 'r' } }, 0o666);
+    expect(told(findLogin('chatgpt'))).toEqual([
+      null,
+      null,
+      '~/.codex/auth.json was left alone: every user may write to it. Run  chmod 600 ~/.codex/auth.json',
+    ]);
   });
 });

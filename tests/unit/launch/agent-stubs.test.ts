@@ -67,12 +67,80 @@ describe('agents believe that they are logged in', () => {
   });
 });
 
+describe('a login has a file in place of a key', () => {
+  const login = (...names: string[]): Partial<AgentStubOptions> => {
+    const credentials = new Set(names);
+    const logins = new Set(names.filter((name) => name === 'anthropic'));
+    return { credentials, logins, placeholders: placeholderVariables(credentials, logins) };
+  };
+
+  test('claude is logged in with what it takes to talk to a model, and has no key in its environment', () => {
+    const options = login('anthropic');
+    expect(options.placeholders).toEqual({});
+    expect(readJson(stubs(options), '.claude/.credentials.json')).toEqual({
+      claudeAiOauth: {
+        accessToken: expect.stringMatching(/^sk-ant-oat01-sallyport-placeholder-for-anthropic-/),
+        refreshToken: expect.stringMatching(/^sk-ant-ort01-sallyport-placeholder-for-anthropic-/),
+        expiresAt: expect.any(Number),
+        scopes: ['user:inference'],
+        subscriptionType: 'pro',
+      },
+    });
+  });
+
+  test('claude with a key has no login', () => {
+    expect(stubs({ credentials: new Set(['anthropic']) }).has('.claude/.credentials.json')).toBe(false);
+  });
+
+  test('codex is logged in, also where there is a key: the login goes first, as it does outside', () => {
+    for (const options of [login('chatgpt'), login('chatgpt', 'openai')]) {
+      expect(options.placeholders).not.toHaveProperty('CODEX_API_KEY');
+      const file = readJson(stubs(options), '.codex/auth.json') as { tokens: Record<string, string> };
+      expect(file).toMatchObject({ auth_mode: 'chatgpt', OPENAI_API_KEY: null });
+      const claims = JSON.parse(Buffer.from(file.tokens.access_token!.split('.')[1]!, 'base64url').toString());
+      expect(claims['https://api.openai.com/auth'].chatgpt_account_id).toBe(file.tokens.account_id);
+      expect(claims.exp * 1000).toBeGreaterThan(Date.now());
+    }
+  });
+
+  test('gemini is logged in and need not ask who it is', () => {
+    const files = stubs(login('gemini'));
+    expect(readJson(files, '.gemini/settings.json')).toMatchObject({
+      security: { auth: { selectedType: 'oauth-personal' } },
+    });
+    expect(readJson(files, '.gemini/oauth_creds.json')).toMatchObject({
+      access_token: expect.stringMatching(/^ya29\.sallyport-placeholder-for-gemini-/),
+      token_type: 'Bearer',
+    });
+    expect(readJson(files, '.gemini/google_accounts.json')).toEqual({ active: 'sandbox@sallyport.invalid', old: [] });
+  });
+
+  test('opencode has an entry for each login, and for ChatGPT only where there is no key', () => {
+    const entries = (...names: string[]) => readJson(stubs(login(...names)), '.local/share/opencode/auth.json');
+    expect(entries('chatgpt', 'copilot')).toEqual({
+      openai: expect.objectContaining({ type: 'oauth', accountId: expect.any(String) }),
+      'github-copilot': expect.objectContaining({ type: 'oauth', expires: 0 }),
+    });
+    expect(entries('chatgpt', 'openai')).toEqual({ openai: expect.objectContaining({ type: 'api' }) });
+  });
+
+  test('every token in every file says what it is', () => {
+    const tokens = [...stubs(login('anthropic', 'chatgpt', 'gemini', 'copilot'))].flatMap(([path, text]) =>
+      [...text.matchAll(/"(?:\w*[tT]oken|access|refresh)": "([^"]+)"/g)].map(([, token]) => ({ path, token })),
+    );
+    expect(new Set(tokens.map(({ path }) => path)).size).toBe(4);
+    for (const { token } of tokens) expect(token).toContain('sallyport-placeholder-for-');
+  });
+});
+
 describe('stubs are harmless files', () => {
   test('all are below the home and private', () => {
     const made = agentStubs({
       workingDirectory: '/w',
       placeholders: everything,
       gitIdentity: { name: 'Ada', email: 'ada@engine.example' },
+      credentials: new Set(['anthropic', 'chatgpt', 'gemini', 'copilot']),
+      logins: new Set(['anthropic']),
     });
     for (const { path, mode } of made) {
       expect(path).toMatch(/^\.[\w.]+(\/[\w.]+)*$/);

@@ -304,7 +304,7 @@ test('the description names what is allowed and what is missing', async () => {
   );
   expect(describePolicy(policy, (name) => name === 'anthropic')).toEqual([
     'policy: sallyport.yaml',
-    'allowed: 9 hosts, 1 of them as tunnels, presets anthropic, github',
+    'allowed: 11 hosts, 1 of them as tunnels, presets anthropic, github',
     'credential anthropic: set, from memory',
     'credential github: not set (run `sallyport secret set github`); requests go without it',
   ]);

@@ -57,7 +57,9 @@ describe('the configuration file', () => {
     ]) {
       expect(policy.rulesFor(host).length, host).toBeGreaterThan(0);
     }
-    expect([...policy.credentials.keys()]).toEqual(['anthropic', 'openai', 'google', 'vertex', 'github']);
+    expect([...policy.credentials.keys()]).toEqual([
+      ...['anthropic', 'openai', 'chatgpt', 'google', 'gemini', 'vertex', 'github'],
+    ]);
     expect(policy.warnings).toEqual([]);
   });
 

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
-import { publishTrust } from '../../../src/published-trust.ts';
+import type { CredentialSpec, SourceSpec } from '../../../src/policy/compiled.ts';
+import { publishedHome, publishTrust } from '../../../src/published-trust.ts';
 import { makeTestCa } from '../../support/test-ca.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sallyport-publish-'));
@@ -47,5 +48,40 @@ describe('what the gateway publishes for its sandboxes', () => {
     await expect(publish(`${file}/below`)).rejects.toThrow(
       `cannot be written to ${file}/below (ENOTDIR). Name a folder with --publish`,
     );
+  });
+});
+
+describe('logins for sandboxes in containers', () => {
+  const login = { injection: null, listed: [], tokenEndpoints: [] };
+  const specs = (sources: Readonly<Record<string, SourceSpec>>): ReadonlyMap<string, CredentialSpec> =>
+    new Map(
+      Object.entries(sources).map(([name, source]) => [name, { name, login, source } as unknown as CredentialSpec]),
+    );
+  const codex: SourceSpec = { kind: 'login', agent: 'codex', path: null, provider: null };
+
+  test('are the files of the agents whose login is configured, with placeholders, for everybody to read', async () => {
+    const place = join(folder, 'logins');
+    const home = publishedHome(specs({ chatgpt: codex, anthropic: { kind: 'file', path: '/run/secrets/anthropic' } }));
+    await publishTrust({ folder: place, caPem, gitHosts: [], home });
+    const file = join(place, 'home', '.codex', 'auth.json');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ auth_mode: 'chatgpt', OPENAI_API_KEY: null });
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    expect(readFileSync(file, 'utf8')).toContain('sallyport-placeholder-for-chatgpt');
+    expect(readFileSync(join(place, 'home', '.codex', 'config.toml'), 'utf8')).toContain('[projects."/workspace"]');
+    expect(readdirSync(join(place, 'home'))).not.toContain('.claude');
+  });
+
+  test('are gone when they are no longer configured', async () => {
+    const place = join(folder, 'logins');
+    const gemini: SourceSpec = { kind: 'login', agent: 'gemini', path: null, provider: null };
+    await publishTrust({ folder: place, caPem, gitHosts: [], home: publishedHome(specs({ gemini })) });
+    expect(readdirSync(join(place, 'home', '.gemini'))).toContain('oauth_creds.json');
+    expect(readdirSync(join(place, 'home', '.codex'))).toEqual(['config.toml']);
+    await publishTrust({ folder: place, caPem, gitHosts: [], home: publishedHome(specs({})) });
+    expect(readdirSync(place)).not.toContain('home');
+  });
+
+  test('are none where no login is configured: keys and what waits for a value are no logins', () => {
+    expect(publishedHome(specs({ chatgpt: { kind: 'memory' }, anthropic: { kind: 'file', path: '/k' } }))).toEqual([]);
   });
 });

@@ -1,0 +1,86 @@
+// `credentials` of a document and of the presets: names, places and sources. Never a value.
+import * as z from 'zod';
+import {
+  allowRule,
+  companions,
+  headerName,
+  hostName,
+  hostPattern,
+  injection,
+  listOf,
+  oneOrMany,
+  pathPattern,
+  strictKeys,
+  yesOrNo,
+} from './schema.ts';
+import { literalProblem, source } from './source-schema.ts';
+
+/** A credential whose hosts and form a preset knows. */
+export const presetCredential = strictKeys(
+  {
+    source: source.optional(),
+    /** Read by github-app-schema.ts. */
+    app: z.unknown().optional(),
+    companions: companions.optional(),
+    anonymous: yesOrNo.optional(),
+  },
+  (key) =>
+    literalProblem(key) ??
+    (['hosts', 'inject', 'paths'].includes(key)
+      ? `the preset of this name brings its own \`${key}\`: give a credential of your own another name`
+      : null),
+);
+
+/** A credential of the user's own. */
+export const ownCredential = strictKeys(
+  {
+    hosts: oneOrMany(hostPattern),
+    paths: listOf(pathPattern, '["/v1/**"]').optional(),
+    inject: injection,
+    anonymous: yesOrNo.optional(),
+    companions: companions.optional(),
+    source: source.optional(),
+  },
+  literalProblem,
+);
+
+const tokenEndpoint = strictKeys({
+  host: hostName,
+  path: z.string().startsWith('/'),
+  answers: z.enum(['claude', 'chatgpt', 'chatgpt-accounts', 'google', 'google-tokeninfo', 'generic']),
+});
+
+const loginDocument = strictKeys({
+  agents: z.array(z.enum(['claude', 'codex', 'gemini', 'opencode'])),
+  opencode: z.string().optional(),
+  inject: injection.optional(),
+  listed: z.record(headerName, z.string()).optional(),
+  endpoints: z.array(tokenEndpoint).optional(),
+});
+
+/** A preset of `config/presets.yaml`: rules in the same syntax, and the credentials that go with them. */
+export const presetDocument = strictKeys({
+  about: z.string(),
+  packages: z.string().optional(),
+  git_hosts: z.array(hostName).optional(),
+  allow: z.array(allowRule).optional(),
+  credentials: z
+    .record(
+      z.string(),
+      strictKeys({
+        places: z.array(
+          strictKeys({ hosts: oneOrMany(hostPattern), paths: z.array(pathPattern).optional(), inject: injection }),
+        ),
+        strip: strictKeys({
+          headers: z.array(headerName).optional(),
+          query: z.array(z.string()).optional(),
+        }),
+        defaults: companions.optional(),
+        anonymous: yesOrNo,
+        login: loginDocument.optional(),
+      }),
+    )
+    .optional(),
+});
+
+export type PresetDocument = z.output<typeof presetDocument>;
