@@ -1,5 +1,6 @@
 // Attacks on credentials: getting the gateway to send one where it does not belong, to send the sandbox's own, or to hand one
 // back when an upstream echoes what it was sent.
+import { placeholderFor } from '../../../kit/placeholder.ts';
 import type { Attack, Control } from '../attack.ts';
 import { byName, httpRequest } from '../http-text.ts';
 import { answered, arrived, held, hole, inWords, readAnswer, refusedInWords, unproven } from '../judge.ts';
@@ -8,6 +9,8 @@ import { echoPaths, foreignHost, plainHost, providerHost, redirectPath } from '.
 
 /** Of the kind that a sandbox is given in place of a key. */
 const placeholder = 'sk-sallyport-placeholder-0000';
+/** As `sallyport run` makes them: it says for which credential it stands. */
+const marked = placeholderFor('provider', 'sk-');
 const ownKey = 'sk-the-sandbox-brought-this-itself';
 
 const send = (host: string, target: string, parts: Parameters<typeof httpRequest>[2] = {}): Probe => ({
@@ -63,6 +66,19 @@ export const credentialAttacks: readonly Attack[] = [
       if (got !== undefined) return hole(`the real credential was sent to ${got.host}`);
       return seen.length > 0 ? held('forwarded without a credential') : unproven(inWords(observation!));
     },
+  },
+  {
+    name: 'placeholder-leaves',
+    area: 'credentials',
+    tried: 'the placeholder of the provider sent to another allowed host: in a field, the query, a body, in base64',
+    control: answered('the other host answers', () => [send(plainHost, '/v1/models')]),
+    attempt: () => [
+      send(plainHost, '/', { headers: { 'X-Note': marked } }),
+      send(plainHost, `/?note=${marked}`),
+      send(plainHost, '/', { method: 'POST', body: `{"note":"${marked}"}` }),
+      send(plainHost, '/', { method: 'POST', body: Buffer.from(`note: ${marked}`).toString('base64') }),
+    ],
+    judge: (facts) => refusedInWords(facts, /^secret\.placeholder-misplaced$/),
   },
   {
     name: 'credential-to-another-path',
