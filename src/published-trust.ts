@@ -1,8 +1,9 @@
 // What sandboxes in containers read of the gateway: its CA certificate, a bundle of roots with it, git's configuration, and
 // files that make agents believe in a login that the gateway has, in a folder that they see read-only (a volume).
 // Certificates, settings and placeholders alone: nothing in it is secret.
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { mkdir, rm, rmdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { writeFileAtomically } from './kit/atomic-file.ts';
 import { type AgentStub, agentStubs } from './launch/agent-stubs.ts';
@@ -34,6 +35,10 @@ const forEverybody = 0o644;
 /** Each file is replaced as a whole, and the certificate last: a sandbox that waits for it finds the rest. */
 export async function publishTrust({ folder, caPem, gitHosts, home = [] }: PublishedTrust): Promise<void> {
   const place = (name: string): string => join(folder, name);
+  // Guards: the real logins of the gateway's own user, in whose place there would be placeholders.
+  if (resolve(place(publishedNames.home)) === homedir()) {
+    throw new Error(`${place(publishedNames.home)} is your own home: name another folder with --publish`);
+  }
   const below = async (name: string, text: string, mode: number): Promise<void> => {
     await mkdir(dirname(place(name)), { recursive: true, mode: 0o755 });
     await writeFileAtomically(place(name), text, mode);
@@ -53,13 +58,19 @@ export async function publishTrust({ folder, caPem, gitHosts, home = [] }: Publi
   }
 }
 
-/** A login that is no longer configured is gone from here too. */
+/** A login that is no longer configured is gone from here too. By name: what else lies there is not ours. */
 async function removeOthers(folder: string, kept: ReadonlySet<string>): Promise<void> {
-  if (kept.size === 0) return rm(folder, { recursive: true, force: true });
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (entry.isFile() && !kept.has(relative(folder, path))) await rm(path);
+  for (const { path } of stubsFor(new Set(['anthropic', 'chatgpt', 'gemini', 'copilot', 'xai']))) {
+    if (kept.has(path)) continue;
+    await rm(join(folder, path), { force: true });
+    for (let parent = dirname(path); parent !== '.'; parent = dirname(parent))
+      await removeIfEmpty(join(folder, parent));
   }
+  await removeIfEmpty(folder);
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch(() => {});
 }
 
 /**
@@ -70,7 +81,10 @@ export function publishedHome(credentials: ReadonlyMap<string, CredentialSpec>):
   const logins = new Set(
     [...credentials.values()].filter(({ login, source }) => login !== null && isLogin(source)).map(({ name }) => name),
   );
-  if (logins.size === 0) return [];
+  return logins.size === 0 ? [] : stubsFor(logins);
+}
+
+function stubsFor(logins: ReadonlySet<string>): readonly AgentStub[] {
   return agentStubs({ workingDirectory: workspace, placeholders: {}, credentials: logins, logins });
 }
 

@@ -83,7 +83,7 @@ const maxQueryName = 32;
 
 /**
  * The flow as far as it came: stages add what they learn to the one object. `clean` takes out of a text what must not be
- * written down: a sandbox that has found a credential may send it as a path.
+ * written down: a sandbox that has found a credential may send it as a path. It comes first: half of one is not found.
  */
 export function describeFlow(
   flow: Arrived & Partial<Forwarded>,
@@ -101,9 +101,9 @@ export function describeFlow(
     door: flow.caller.door,
     from: flow.caller.address,
     proof: sandbox === undefined ? [] : sandbox.proof,
-    method: capped(request.method, 32),
+    method: capped(clean(request.method), 32),
     scheme: request.scheme,
-    host: clean(target.host),
+    host: capped(clean(target.host), 255),
     port: target.port,
     destination: request.destination,
     path: capped(clean(target.path), maxText),
@@ -115,7 +115,8 @@ export function describeFlow(
     status: outcome.status,
     code: codeOf(outcome),
     rule: refusal !== null ? refusal.rule : permission === undefined ? null : permission.rule,
-    reason: refusal === null && outcome.error == null ? null : clean(explain(refusal ?? outcome.error)),
+    reason:
+      refusal === null && outcome.error == null ? null : capped(clean(explain(refusal ?? outcome.error)), maxText),
     credential: flow.injected ?? null,
     upstream: flow.upstreamAddress ?? null,
     bytes_in: exchange.bytesIn,
@@ -141,7 +142,7 @@ function explain(error: unknown): string {
     parts.push(at instanceof Error ? at.message : String(at));
     at = at instanceof Error ? at.cause : null;
   }
-  return capped(maskText(parts.join(': ')), maxText);
+  return maskText(parts.join(': '));
 }
 
 /** Names alone. What is sent as a bare word, or is too long for a name, may be a value: it is not kept. */
@@ -183,7 +184,7 @@ function readLeniently(request: RawRequest): Target {
   const port = /:(\d{1,5})$/.exec(host);
   const query = rest.indexOf('?');
   return {
-    host: capped(port === null ? host : host.slice(0, port.index), 255),
+    host: port === null ? host : host.slice(0, port.index),
     port: port === null ? (request.scheme === 'https' ? 443 : 80) : Number(port[1]),
     path: query < 0 ? rest : rest.slice(0, query),
     query: query < 0 ? null : rest.slice(query + 1),

@@ -6,6 +6,7 @@ import { Refusal } from '../flow/refusal.ts';
 import type { Sandbox } from '../flow/sandbox.ts';
 import type { AllowRule, CompiledPolicy } from '../policy/compiled.ts';
 import { findAllowRule } from './allow-rules.ts';
+import { refuseHiddenSource } from './copy-source.ts';
 import { chooseCredential } from './credential-choice.ts';
 import { refuseDnsOverHttps } from './dns-over-https.ts';
 import { type FoundGit, findGitRequest, refusePushToUnmarkedHost } from './git/git-request.ts';
@@ -43,6 +44,7 @@ function decideRequest(
   const methods = judgedMethods(canonical.method, headers);
   const rule = allowedBy(policy, sandbox, canonical, methods);
   refuseDnsOverHttps(canonical, headers);
+  refuseHiddenSource(policy, sandbox, canonical, headers);
   const github = githubPlace(policy, canonical);
   for (const method of methods) refuseBlockedApi(policy, canonical, method, github);
   const servesGit = github?.part === 'site' || policy.gitHosts.has(canonical.host);

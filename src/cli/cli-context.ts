@@ -44,11 +44,12 @@ export interface ContextParts {
 
 /**
  * Takes out of PATH what lies where we stand: a sandbox has written there, or will, and no program of our own may come from
- * it. Returns PATH as it was, which is what the command in a sandbox gets.
+ * it. Returns PATH as it was, which is what the command in a sandbox gets. Not in /, where services and containers stand: it
+ * is never a project, and nothing would be left.
  */
 export function takePath(env: NodeJS.ProcessEnv, cwd: string): string {
   const path = env.PATH ?? '';
-  env.PATH = pathOutside(path, [cwd]);
+  env.PATH = pathOutside(path, cwd === '/' ? [] : [cwd]);
   return path;
 }
 

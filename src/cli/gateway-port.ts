@@ -22,6 +22,8 @@ export interface StartCredential {
   readonly set: boolean;
   /** Not known yet: its source is asked when a request needs it. */
   readonly unasked?: boolean;
+  /** Why it has no value. */
+  readonly error?: string | null;
 }
 
 export interface Gateway {

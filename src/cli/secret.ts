@@ -80,7 +80,7 @@ Examples:
       if (wantsJson(command)) return printJson(context, answer.credentials);
       if (answer.credentials.length === 0) return context.say('The configuration names no credential.');
       context.print(describeCredentials(context, answer.credentials, Date.now()).join('\n'));
-      if (answer.credentials.some(({ source, set }) => source === 'memory' && !set)) {
+      if (answer.credentials.some(({ source, set, unasked }) => source === 'memory' && !set && !unasked)) {
         context.say('\nGive a value to one that is missing in memory: sallyport secret set NAME < file');
       }
     });

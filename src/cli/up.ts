@@ -72,10 +72,12 @@ export function describeStart(context: Pick<CliContext, 'colors'>, summary: Star
   }
   lines.push('', 'Credentials');
   if (summary.credentials.length === 0) lines.push('  none configured');
-  for (const { name, source, set, unasked } of summary.credentials) {
+  for (const { name, source, set, unasked, error } of summary.credentials) {
     const state = set ? colors.green('set    ') : unasked ? colors.green('on use ') : colors.yellow('not set');
-    const todo = set || source !== 'memory' ? '' : colors.dim(`  sallyport secret set ${printable(name)} < file`);
+    const todo =
+      set || unasked || source !== 'memory' ? '' : colors.dim(`  sallyport secret set ${printable(name)} < file`);
     lines.push(`  ${state}  ${printable(name).padEnd(12)} ${printable(source)}${todo}`);
+    if (error) lines.push(`           ${colors.yellow('problem')}  ${printable(error)}`);
   }
   for (const warning of summary.warnings) {
     lines.push('', `${colors.yellow('warning')} ${warning.split('\n').map(printable).join('\n        ')}`);

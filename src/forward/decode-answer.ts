@@ -3,41 +3,28 @@
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, type Gunzip } from 'node:zlib';
 import type { BodyWriter } from '../flow/exchange.ts';
 import type { HeaderList } from '../flow/header-list.ts';
-
-export type ReadableCoding = 'gzip' | 'deflate' | 'br';
-
-const known: ReadonlyMap<string, ReadableCoding> = new Map([
-  ['gzip', 'gzip'],
-  ['x-gzip', 'gzip'],
-  ['deflate', 'deflate'],
-  ['br', 'br'],
-]);
-/** Seen in the field, and no coding at all: the content is as it is. */
-const noCoding: ReadonlySet<string> = new Set(['', 'identity', 'none', 'utf-8', 'utf8', 'binary', '8bit']);
+import { type ContentCoding, codingsNamed, contentCodings, isZlibForm } from '../kit/content-coding.ts';
 
 /** Null: none. */
-export function codingOf(headers: HeaderList): ReadableCoding | 'unreadable' | null {
+export function codingOf(headers: HeaderList): ContentCoding | 'unreadable' | null {
   const names = codingsIn(headers, 'content-encoding');
   // Messages of gRPC are compressed one by one, inside the body.
   if (codingsIn(headers, 'grpc-encoding').length > 0 || names.length > 1) return 'unreadable';
-  return names.length === 0 ? null : (known.get(names[0]!) ?? 'unreadable');
+  return names.length === 0 ? null : (contentCodings.get(names[0]!) ?? 'unreadable');
 }
 
 function codingsIn(headers: HeaderList, key: string): string[] {
-  if (!headers.has(key)) return [];
-  return headers
-    .getAll(key)
-    .flatMap((value) => value.split(','))
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => !noCoding.has(name));
+  return headers.has(key) ? codingsNamed(headers.getAll(key)) : [];
 }
 
 /** Whether a client that sent this Accept-Encoding knows the coding; what it did not ask for it may take for a file. */
-export function isAskedFor(coding: ReadableCoding, wish: string | undefined): boolean {
+export function isAskedFor(coding: ContentCoding, wish: string | undefined): boolean {
   if (wish === undefined) return false;
   return wish.split(',').some((one) => {
     const [name, ...parameters] = one.split(';').map((part) => part.trim().toLowerCase());
-    return known.get(name!) === coding && !parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter));
+    return (
+      contentCodings.get(name!) === coding && !parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter))
+    );
   });
 }
 
@@ -60,7 +47,7 @@ export interface DecodeEvents {
 export class DecodingWriter implements BodyWriter {
   onDrain: (() => void) | null = null;
   readonly #to: BodyWriter;
-  readonly #coding: ReadableCoding;
+  readonly #coding: ContentCoding;
   readonly #events: DecodeEvents | null;
   #decoder: Decoder | null = null;
   /** The first byte of a deflate body: the second tells in which of two forms it is. */
@@ -75,7 +62,7 @@ export class DecodingWriter implements BodyWriter {
   #over = false;
 
   /** Without `events` an answer that does not decode fails, and what comes after its content is dropped. */
-  constructor(to: BodyWriter, coding: ReadableCoding, events: DecodeEvents | null = null) {
+  constructor(to: BodyWriter, coding: ContentCoding, events: DecodeEvents | null = null) {
     this.#to = to;
     this.#coding = coding;
     this.#events = events;
@@ -187,13 +174,8 @@ export class DecodingWriter implements BodyWriter {
 }
 
 /** `first`: at least two bytes, where there are two. */
-function openDecoder(coding: ReadableCoding, first: Buffer): Decoder {
+function openDecoder(coding: ContentCoding, first: Buffer): Decoder {
   if (coding === 'br') return createBrotliDecompress(decoderOptions);
   if (coding === 'gzip') return createGunzip(decoderOptions);
-  return isZlib(first) ? createInflate(decoderOptions) : createInflateRaw(decoderOptions);
-}
-
-/** RFC 9110 section 8.4.1.2: `deflate` is the zlib form, but some have always sent it without (RFC 1950 section 2.2). */
-function isZlib(bytes: Buffer): boolean {
-  return bytes.length >= 2 && (bytes[0]! & 0x0f) === 8 && bytes.readUInt16BE(0) % 31 === 0;
+  return isZlibForm(first) ? createInflate(decoderOptions) : createInflateRaw(decoderOptions);
 }

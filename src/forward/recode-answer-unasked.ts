@@ -4,7 +4,8 @@
 import type { AnswerScrub, BodyScrub } from '../flow/answer-scrub.ts';
 import type { BodyWriter } from '../flow/exchange.ts';
 import type { HeaderList } from '../flow/header-list.ts';
-import { DecodingWriter, type ReadableCoding } from './decode-answer.ts';
+import type { ContentCoding } from '../kit/content-coding.ts';
+import { DecodingWriter } from './decode-answer.ts';
 
 /** So much is looked at before anything goes out. */
 const maxUndecidedBytes = 64 * 1024;
@@ -55,7 +56,7 @@ export class UnaskedWriter implements BodyWriter {
   #over = false;
   #silence: NodeJS.Timeout | null = null;
 
-  constructor(coding: ReadableCoding, scrub: AnswerScrub, ports: UnaskedPorts) {
+  constructor(coding: ContentCoding, scrub: AnswerScrub, ports: UnaskedPorts) {
     this.#ports = ports;
     this.#scrub = scrub;
     this.#body = scrub.openBody();
@@ -133,7 +134,8 @@ export class UnaskedWriter implements BodyWriter {
     } else if (hasCredential) this.#recode();
     else if (now || this.#codedBytes > maxUndecidedBytes || this.#contentBytes > maxUndecidedBytes) {
       this.#clean = [];
-      this.#asItCame = this.#ports.openAsItCame();
+      this.#asItCame = this.#opened(() => this.#ports.openAsItCame());
+      if (this.#asItCame === null) return;
       this.#asItCame.onDrain = () => {
         this.#hasRoom = true;
         this.#drained();
@@ -141,8 +143,19 @@ export class UnaskedWriter implements BodyWriter {
     }
   }
 
+  /** Null: its head cannot be passed on. Called by zlib and by a timer: what is thrown there would end the gateway. */
+  #opened(open: () => BodyWriter): BodyWriter | null {
+    try {
+      return open();
+    } catch (error) {
+      this.fail(error as Error);
+      return null;
+    }
+  }
+
   #recode(): void {
-    const to = this.#ports.openRecoded();
+    const to = this.#opened(() => this.#ports.openRecoded());
+    if (to === null) return;
     to.onDrain = () => this.#content.onDrain?.();
     this.#recoded = to;
     this.#held = [];
@@ -167,15 +180,21 @@ export class UnaskedWriter implements BodyWriter {
     this.#decide(true);
     this.#passOn(this.#contentBytes);
     if (this.#over) return;
-    this.#stop();
     if (trailers !== null) this.#scrub.fields(trailers);
     if (this.#recoded !== null) {
+      this.#stop();
       for (const clean of this.#clean) if (clean.length > 0) this.#recoded.write(clean);
       // It tells itself when it is over.
       this.#recoded.end(trailers);
       return;
     }
-    this.#asItCame!.end(trailers);
+    try {
+      this.#asItCame!.end(trailers);
+    } catch (error) {
+      this.fail(error as Error);
+      return;
+    }
+    this.#stop();
     this.#ports.onOver(null);
   }
 

@@ -3,7 +3,7 @@
 import { constants, createBrotliCompress, createDeflate, createGzip, type Gzip } from 'node:zlib';
 import type { BodyWriter } from '../flow/exchange.ts';
 import type { HeaderList } from '../flow/header-list.ts';
-import type { ReadableCoding } from './decode-answer.ts';
+import type { ContentCoding } from '../kit/content-coding.ts';
 
 type Coder = Pick<Gzip, 'write' | 'end' | 'on' | 'pause' | 'resume' | 'destroy' | 'flush'>;
 
@@ -32,7 +32,7 @@ export class RecodingWriter implements BodyWriter {
   #over = false;
 
   /** `onOver`: all of it was given to `to` (null), or it failed. */
-  constructor(to: BodyWriter, coding: ReadableCoding, onOver: (failure: Error | null) => void) {
+  constructor(to: BodyWriter, coding: ContentCoding, onOver: (failure: Error | null) => void) {
     this.#to = to;
     this.#onOver = onOver;
     this.#flushKind = coding === 'br' ? constants.BROTLI_OPERATION_FLUSH : constants.Z_SYNC_FLUSH;
@@ -48,7 +48,14 @@ export class RecodingWriter implements BodyWriter {
     coder.on('end', () => {
       if (this.#over) return;
       this.#over = true;
-      to.end(this.#trailers?.without(speaksOfBytes) ?? null);
+      try {
+        to.end(this.#trailers?.without(speaksOfBytes) ?? null);
+      } catch (error) {
+        // Called by zlib: what is thrown there would end the gateway.
+        to.fail(error as Error);
+        onOver(error as Error);
+        return;
+      }
       onOver(null);
     });
     coder.on('error', (error) => this.fail(error));
@@ -83,7 +90,7 @@ export class RecodingWriter implements BodyWriter {
   }
 }
 
-function openCoder(coding: ReadableCoding): Coder {
+function openCoder(coding: ContentCoding): Coder {
   if (coding === 'br') return createBrotliCompress(brotliOptions);
   return coding === 'gzip' ? createGzip(deflateOptions) : createDeflate(deflateOptions);
 }

@@ -9,8 +9,10 @@ import type { Forwarded, Injected } from '../flow/flow.ts';
 import type { HeaderList } from '../flow/header-list.ts';
 import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
+import { Http1Error } from '../http1/http1-error.ts';
+import type { ContentCoding } from '../kit/content-coding.ts';
 import { agreedExtension } from '../kit/websocket-extensions.ts';
-import { codingOf, DecodingWriter, isAskedFor, type ReadableCoding } from './decode-answer.ts';
+import { codingOf, DecodingWriter, isAskedFor } from './decode-answer.ts';
 import { InflatingWriter } from './deflate-frames.ts';
 import { knownValidator, RecodingWriter, recodedFields } from './recode-answer.ts';
 import { CredentialInFile, UnaskedWriter } from './recode-answer-unasked.ts';
@@ -93,7 +95,7 @@ class ScrubbedAnswer extends ExchangeView {
     return this.form === 'wire' && head.framing.kind === 'chunked' ? new UnchunkingWriter(writer) : writer;
   }
 
-  #coded(head: ResponseHead, coding: ReadableCoding): BodyWriter {
+  #coded(head: ResponseHead, coding: ContentCoding): BodyWriter {
     const note = this.#follow();
     const openRecoded = (): BodyWriter => {
       const passed = { ...head, headers: recodedFields(head.headers), framing: chunked };
@@ -143,11 +145,15 @@ class ScrubbedAnswer extends ExchangeView {
         cause,
       );
     }
+    // What node:http2 and http1/ throw at what they cannot write.
+    if (cause instanceof TypeError || cause instanceof Http1Error) {
+      return unsafeAnswer(this.#flow, 'sent fields that cannot be passed on', cause);
+    }
     return unsafeAnswer(this.#flow, 'sent a compressed body that cannot be decompressed to its end', cause);
   }
 
   /** An answer to HEAD says what that to GET would say. */
-  #withoutBody(head: ResponseHead, coding: ReadableCoding | 'unreadable' | null): ResponseHead {
+  #withoutBody(head: ResponseHead, coding: ContentCoding | 'unreadable' | null): ResponseHead {
     const { status, headers, framing } = head;
     if (status === 304) {
       return { ...head, headers: knownValidator(headers, this.#flow.request.headers.getAll('if-none-match')) };
@@ -157,7 +163,7 @@ class ScrubbedAnswer extends ExchangeView {
   }
 
   /** Null as to who asked for nothing: the request that went out says what the client can read. */
-  #isRecoded(coding: ReadableCoding): boolean {
+  #isRecoded(coding: ContentCoding): boolean {
     return isAskedFor(coding, this.#flow.outgoing.headers.getAll('accept-encoding').join(','));
   }
 

@@ -31,14 +31,15 @@ const signingNames: ReadonlyMap<string, string> = new Map([
 
 /**
  * Services that answer with credentials or make new ones: temporary keys and sessions, logins of databases, clusters,
- * registries and machines. As scopes name them and, where it is another name, as hosts do.
+ * registries and machines, private keys and keys of APIs. As scopes name them and, where it is another name, as hosts do.
  */
 const minting: ReadonlySet<string> = new Set([
   ...['sts', 'iam', 'rolesanywhere', 'signin', 'sso', 'sso-oauth', 'awsssoportal', 'awsssooidc', 'oidc', 'portal.sso'],
   ...['cognito-identity', 'cognito-idp', 'iot', 'credentials.iot', 'secretsmanager', 'ssm', 'bedrock-agentcore'],
   ...['s3express', 'lakeformation', 'datazone', 'gamelift', 'emr-containers', 'elasticmapreduce', 'eks', 'eks-auth'],
   ...['redshift', 'redshift-serverless', 'rds-db', 'dsql', 'ecr', 'api.ecr', 'ecr-public', 'api.ecr-public'],
-  ...['codeartifact', 'codecommit', 'ec2', 'ec2-instance-connect', 'lightsail'],
+  ...['codeartifact', 'codecommit', 'ec2', 'ec2-instance-connect', 'lightsail', 'ecs', 'connect', 'finspace-api'],
+  ...['acm', 'apigateway', 'appsync', 'grafana', 'ivs', 'license-manager', 'quicksight'],
 ]);
 
 /** Throws a Refusal unless a signature of this scope belongs to this host. */

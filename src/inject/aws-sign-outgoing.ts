@@ -117,8 +117,9 @@ function signedNames(fields: HeaderList, { signedHeaders }: SignatureClaim): Rea
 /** Guards: a form that a browser would send to S3, signed in its body with a key of somebody else. */
 function checkForm({ request, canonical }: Authorized): void {
   if (canonical.method !== 'POST') return;
-  if (!/^\s*multipart\/form-data/i.test(request.headers.get('content-type') ?? '')) return;
-  if (endpointOf(canonical.host)?.service !== 's3') return;
+  if (!request.headers.getAll('content-type').some((value) => /multipart\/form-data/i.test(value))) return;
+  // S3 has more names than those that are signed for.
+  if ((endpointOf(canonical.host)?.service ?? 's3') !== 's3') return;
   throw notSigned('a form with a signature in its body cannot be signed anew', 'Upload with PUT.');
 }
 

@@ -4,6 +4,7 @@
 import type { Sandbox } from '../flow/sandbox.ts';
 import type { Secret } from '../flow/secret.ts';
 import { coversRepository } from '../kit/repository-name.ts';
+import { waitAtMost } from '../kit/wait-at-most.ts';
 import type { GithubAppSpec } from '../policy/compiled.ts';
 import { type AppToken, type CallGithub, GithubAppApi, NotInstalled, ownerOf } from './github-app-api.ts';
 import { signAppProof } from './github-app-key.ts';
@@ -113,12 +114,7 @@ export class GithubAppSource implements SecretSource {
   async close(): Promise<void> {
     this.#closed = true;
     for (const sandbox of [...this.#holdings.keys()]) this.drop(sandbox.id);
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, closeMs);
-    });
-    await Promise.race([this.#settled(), patience]);
-    clearTimeout(timer);
+    await waitAtMost(this.#settled(), closeMs);
   }
 
   async #settled(): Promise<void> {

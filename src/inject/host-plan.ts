@@ -43,6 +43,17 @@ export interface HostPlan {
   readonly tokenEndpoints: readonly { readonly spec: CredentialSpec; readonly endpoint: TokenEndpoint }[];
 }
 
+/** Where a request for this path is answered; undefined: it is forwarded. */
+export function tokenEndpointAt(
+  { tokenEndpoints }: HostPlan,
+  path: string,
+): HostPlan['tokenEndpoints'][number] | undefined {
+  if (tokenEndpoints.length === 0) return undefined;
+  // Guards: a spelling that the far side takes for the endpoint, and that would be forwarded.
+  const spelt = (text: string): string => text.replace(/\/+/g, '/').replace(/\/$/, '').toLowerCase();
+  return tokenEndpoints.find(({ endpoint }) => spelt(endpoint.path) === spelt(path));
+}
+
 export class HostPlans {
   readonly #byPolicy = new WeakMap<CompiledPolicy, Map<string, HostPlan>>();
   readonly #names = new WeakMap<CompiledPolicy, ReadonlySet<string>>();
@@ -102,9 +113,9 @@ function makePlan(policy: CompiledPolicy, host: string): HostPlan {
   for (const spec of specs) {
     const placements = spec.placements.filter((placement) => placement.hosts.some((pattern) => pattern.covers(host)));
     // Keys that only sign are never sent, so no half of them comes back; and clients of S3 take for granted that a range is a
-    // range.
+    // range. Where answers are not searched at all, halves make no difference.
     const signs = placements.every(({ injection }) => injection.kind === 'sigv4');
-    const own = new Set([...drop, ...(signs ? [] : inPieces)]);
+    const own = new Set([...drop, ...(signs || !policy.secrets.scrub ? [] : inPieces)]);
     for (const [name] of spec.companionForced) own.add(name.toLowerCase());
     credentials.set(spec.name, { spec, placements, drop: own });
   }

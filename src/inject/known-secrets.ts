@@ -59,3 +59,8 @@ export class KnownSecrets {
     for (const [value] of byNote.slice(0, excess)) this.#known.delete(value);
   }
 }
+
+/** Most of what a search was given is forgotten: it should be made anew, which for thousands takes a second, so not sooner. */
+export function isOvergrown(given: number, known: number): boolean {
+  return given > 2 * known + 1024;
+}

@@ -7,21 +7,28 @@ import { KnownSecrets } from './known-secrets.ts';
 import type { StorageAccess } from './lfs-ticket-store.ts';
 import { Scrubs } from './secret-scrub.ts';
 
-/** Shorter parameters are dates, ids of parts, names of algorithms. */
+/** Shorter parameters are ids of parts, times to live, versions. */
 const minSignatureChars = 16;
+/**
+ * Parameters and fields that open nothing, and whose values are words (AWS4-HMAC-SHA256) that an object may well hold: one
+ * that is masked for them is not the object any more.
+ */
+const opensNothing =
+  /^(?:x-(?:amz|goog|ms)-)?(?:algorithm|date|signedheaders|content-.*)$|^(?:accept|response-.*|s[et]|sk[et]|rsc.)$/i;
 
 /** `inner`: what searches for everything else; null: there is nothing else. */
 export function scrubForStorage(access: StorageAccess, inner: AnswerScrub | null): AnswerScrub | null {
   const known = new KnownSecrets();
   const note = (value: string): void => known.note(new Secret('lfs storage', value));
-  for (const [, value] of access.headers) {
+  for (const [name, value] of access.headers) {
+    if (opensNothing.test(name)) continue;
     const text = reveal(value);
     // `Bearer TOKEN`: the token may come back by itself.
     const token = text.slice(text.indexOf(' ') + 1);
     if (token.length >= minSignatureChars) note(token);
   }
-  for (const value of new URLSearchParams(reveal(access.target).split('?')[1] ?? '').values()) {
-    if (value.length >= minSignatureChars) note(value);
+  for (const [name, value] of new URLSearchParams(reveal(access.target).split('?')[1] ?? '')) {
+    if (value.length >= minSignatureChars && !opensNothing.test(name)) note(value);
   }
   const own = new Scrubs(known).open();
   return own === null || inner === null ? (own ?? inner) : new TwoScrubs(inner, own);

@@ -39,6 +39,8 @@ export class LoginFile implements LoginKeep {
   #checkedMs = Number.NEGATIVE_INFINITY;
   /** The lock is held for a renewal: what is saved meanwhile is saved under it. */
   #isExclusive = false;
+  /** A renewal is about to take the lock. Nothing is saved until it has it: else the one would wait for the other. */
+  #taking: Promise<void> | null = null;
   #saving: Promise<void> | null = null;
 
   /** `now`: milliseconds since the epoch. */
@@ -75,21 +77,37 @@ export class LoginFile implements LoginKeep {
   }
 
   async exclusively<Result>(work: (login: Login | null) => Promise<Result>): Promise<Result> {
-    return this.#withLock(async () => {
-      this.#isExclusive = true;
-      try {
-        return await work(this.load(true));
-      } finally {
-        this.#isExclusive = false;
-        // One that was begun under the lock ends under it.
-        await this.#saving?.catch(() => {});
-      }
+    let resolve = (): void => {};
+    this.#taking = new Promise((done) => {
+      resolve = done;
     });
+    const taken = (): void => {
+      this.#taking = null;
+      resolve();
+    };
+    try {
+      // One that is under way has the lock, or waits for it.
+      await this.#saving?.catch(() => {});
+      return await this.#withLock(async () => {
+        this.#isExclusive = true;
+        taken();
+        try {
+          return await work(this.load(true));
+        } finally {
+          this.#isExclusive = false;
+          // One that was begun under the lock ends under it.
+          await this.#saving?.catch(() => {});
+        }
+      });
+    } finally {
+      taken();
+    }
   }
 
   async save(login: Login, replaceable: (refresh: Secret | null) => boolean): Promise<void> {
-    if (!this.#isExclusive) return this.#withLock(() => this.#write(login, replaceable));
-    this.#saving = this.#write(login, replaceable);
+    while (this.#taking !== null) await this.#taking;
+    const write = (): Promise<void> => this.#write(login, replaceable);
+    this.#saving = this.#isExclusive ? write() : this.#withLock(write);
     return this.#saving;
   }
 

@@ -75,6 +75,8 @@ export class LoginSaver {
         // A newer one may have come while this one was written.
         if (this.#pending === login) this.#pending = null;
       } catch (error) {
+        // Or it was given up: what went wrong with it is of no more interest.
+        if (this.#pending !== login) continue;
         this.#report(error instanceof SourceError ? error.message : codeOf(error));
         this.#timer ??= setTimeout(() => {
           this.#timer = null;

@@ -91,6 +91,8 @@ function requestTo(
   const body = Buffer.from(text);
   const headers = HeaderList.from([
     ['Accept', 'application/json'],
+    // Without it any coding would do (RFC 9110 section 12.5.3), and one that cannot be read is a token that is lost.
+    ['Accept-Encoding', 'identity'],
     ['Content-Type', form === 'json' ? 'application/json' : 'application/x-www-form-urlencoded'],
     ['Content-Length', `${body.length}`],
     ['User-Agent', 'sallyport'],
@@ -119,9 +121,29 @@ function membersOf({ status, body }: { status: number; body: Buffer }, host: str
   // Some endpoints say no with status 200.
   if (status !== 200 || code !== null) throw new TokenRefused(host, status, code);
   if (members === null) throw new SourceError(`${host} answered with something that is no token`);
-  for (const [name, value] of Object.entries(members)) if (value === null) delete members[name];
+  for (const [name, value] of Object.entries(members))
+    if (value === null || !isUsable(name, value)) delete members[name];
   members.token_type ??= 'bearer';
   return members;
+}
+
+/**
+ * Members that an answer need not have are as good as absent when they are not what they should be (Twitch lists its scopes):
+ * the library would throw the whole answer away for one, and with it the only refresh token that is still good.
+ */
+function isUsable(name: string, value: unknown): boolean {
+  switch (name) {
+    case 'scope':
+      return typeof value === 'string' && value !== '';
+    case 'refresh_token':
+      return value !== '';
+    case 'expires_in': {
+      const seconds = typeof value === 'string' ? Number.parseFloat(value) : value;
+      return typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0;
+    }
+    default:
+      return true;
+  }
 }
 
 function objectIn(body: Buffer): Record<string, unknown> | null {

@@ -34,8 +34,8 @@ const maxLifeSeconds = 10 * 365 * 24 * 3600;
 /** The year 9999: what is later cannot be written as a date. */
 const farFutureMs = 253_370_764_800_000;
 
-export class RefreshGrant implements TokenGrant {
-  readonly needsRefreshToken = true;
+abstract class ClientGrant implements TokenGrant {
+  abstract readonly needsRefreshToken: boolean;
   readonly #name: string;
   readonly #client: TokenClient;
   readonly #call: CallTokenEndpoint;
@@ -50,40 +50,31 @@ export class RefreshGrant implements TokenGrant {
     return this.#client.address.host;
   }
 
+  abstract ask(login: Login, nowMs: number): Promise<Login>;
+
+  protected askFor(login: Login, nowMs: number, grant: AskGrant): Promise<Login> {
+    return askFor(this.#name, this.#client, this.#call, login, nowMs, grant);
+  }
+}
+
+export class RefreshGrant extends ClientGrant {
+  readonly needsRefreshToken = true;
+
   async ask(login: Login, nowMs: number): Promise<Login> {
     const { refresh } = login;
     if (refresh === null) throw new SourceError('there is no refresh token');
-    return askFor(this.#name, this.#client, this.#call, login, nowMs, (server, client, auth, options) =>
+    return this.askFor(login, nowMs, (server, client, auth, options) =>
       oauth.refreshTokenGrantRequest(server, client, auth, reveal(refresh), options),
     );
   }
 }
 
-export class ClientCredentialsGrant implements TokenGrant {
+export class ClientCredentialsGrant extends ClientGrant {
   readonly needsRefreshToken = false;
-  readonly #name: string;
-  readonly #client: TokenClient;
-  readonly #call: CallTokenEndpoint;
-
-  constructor(name: string, client: TokenClient, call: CallTokenEndpoint) {
-    this.#name = name;
-    this.#client = client;
-    this.#call = call;
-  }
-
-  get host(): string {
-    return this.#client.address.host;
-  }
 
   async ask(login: Login, nowMs: number): Promise<Login> {
-    const answered = await askFor(
-      this.#name,
-      this.#client,
-      this.#call,
-      login,
-      nowMs,
-      (server, client, auth, { additionalParameters, ...options }) =>
-        oauth.clientCredentialsGrantRequest(server, client, auth, additionalParameters, options),
+    const answered = await this.askFor(login, nowMs, (server, client, auth, { additionalParameters, ...options }) =>
+      oauth.clientCredentialsGrantRequest(server, client, auth, additionalParameters, options),
     );
     // RFC 6749 section 4.4.3: there should be none, and there is no use for one.
     return { ...answered, refresh: null };
@@ -150,7 +141,7 @@ function loginFrom(
   const about: AboutSecret = {
     login: true,
     fields: before.fields,
-    expiresAtMs: life === undefined ? jwtEndMs(answer.access_token) : nowMs + lifeMs(life),
+    expiresAtMs: endMs(life, answer.access_token, nowMs),
   };
   return {
     access: tokenOf(name, answer.access_token, `the access token of ${host}`, about),
@@ -162,8 +153,10 @@ function loginFrom(
   };
 }
 
-function lifeMs(seconds: number): number {
-  return Math.min(Math.max(seconds, minLifeSeconds), maxLifeSeconds) * 1000;
+/** Null: nothing says when. Guards: a clock of ours that is ahead, by which every new token has ended already. */
+function endMs(life: number | undefined, token: string, nowMs: number): number | null {
+  const saidMs = life === undefined ? jwtEndMs(token) : nowMs + Math.min(life, maxLifeSeconds) * 1000;
+  return saidMs === null ? null : Math.max(saidMs, nowMs + minLifeSeconds * 1000);
 }
 
 /** When a token that is a JWT says it ends; null: it does not say. */

@@ -11,7 +11,7 @@ import { openUserFile, UnusableFile, type UserFile } from './user-key-file.ts';
 
 /** For grants that need no refresh token. */
 export const nothingKept: LoginKeep = {
-  place: 'memory',
+  place: 'its token endpoint',
   again: 'check the client and its secret',
   load: () => noLogin,
   exclusively: (work) => work(noLogin),

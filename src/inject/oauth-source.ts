@@ -2,7 +2,9 @@
 // while it is good, renews it before it ends, once for all who wait, and leaves the endpoint alone for a while when that
 // fails. A refresh token that was handed over by the endpoint is never let go of: it is saved first, and if that cannot be
 // done, it is kept in memory and saved later. Never puts a token into an error or a report.
+
 import type { Secret } from '../flow/secret.ts';
+import { waitAtMost } from '../kit/wait-at-most.ts';
 import { type Login, type LoginKeep, sameValue, secretsOf } from './login-keep.ts';
 import { LoginMemory } from './login-memory.ts';
 import { LoginSaver } from './login-saver.ts';
@@ -21,7 +23,8 @@ export interface OAuthPorts {
   readonly note: (secret: Secret) => void;
 }
 
-const closeMs = 5_000;
+/** A little longer than a call may take: what comes last may be the only refresh token that is still good. */
+const closeMs = 16_000;
 
 export class OAuthSource implements SecretSource {
   readonly #name: string;
@@ -81,8 +84,7 @@ export class OAuthSource implements SecretSource {
       if (access !== null && !sameValue(access, rejected)) {
         return this.#memory.isGood(access) ? access : await this.#fresh();
       }
-      const mayRenew = this.#mayRenew(login) && this.#backOff.mayReplaceRejected(this.#memory.obtainedMs);
-      if (this.#renewing === null && !mayRenew) return null;
+      if (this.#renewing === null && !this.#mayReplace(login)) return null;
       const instead = await this.#renew(rejected);
       return sameValue(instead, rejected) ? null : instead;
     } catch (error) {
@@ -112,14 +114,9 @@ export class OAuthSource implements SecretSource {
     return this.#keep.place;
   }
 
-  /** Waits for what is under way, a few seconds at most, and tries once more to save what is not saved. */
+  /** Waits for what is under way, as long as an endpoint may take, and tries once more to save what is not saved. */
   async close(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, closeMs);
-    });
-    await Promise.race([this.#settled(), patience]);
-    clearTimeout(timer);
+    await waitAtMost(this.#settled(), closeMs);
   }
 
   async #settled(): Promise<void> {
@@ -142,6 +139,13 @@ export class OAuthSource implements SecretSource {
     const grant = this.#grant;
     if (grant === null || (refresh === null && grant.needsRefreshToken)) return false;
     return this.#backOff.problem(refresh) === null;
+  }
+
+  /** Whether a token that an upstream has rejected is worth another. */
+  #mayReplace(login: Login): boolean {
+    // Its keep may have another login by now that cannot be seen without waiting; the endpoint is not asked with the dead one.
+    if (this.#backOff.finalProblem(login.refresh) !== null) return this.#backOff.pause() === null;
+    return this.#mayRenew(login) && this.#backOff.mayReplaceRejected(this.#memory.obtainedMs);
   }
 
   async #fresh(): Promise<Secret> {
@@ -237,7 +241,7 @@ export class OAuthSource implements SecretSource {
 
   #couldNotSave(why: string): void {
     this.#alarm(
-      `THE NEW REFRESH TOKEN COULD NOT BE SAVED in ${this.#keep.place}: it is in the memory of the gateway alone, and the login is lost when the gateway stops. Make the file writable (disk full? read-only?); saving is tried again`,
+      `THE NEW REFRESH TOKEN COULD NOT BE SAVED in ${this.#keep.place}: it is in the memory of the gateway alone, and the login is lost when the gateway stops. Make the file writable (disk full? read-only? a file mounted by itself: mount its folder); saving is tried again`,
       { error: why },
     );
   }

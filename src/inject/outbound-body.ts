@@ -2,7 +2,8 @@
 // between: chunk lines and trailers, in which something could travel too. A coding is taken off aside.
 import { HeaderList } from '../flow/header-list.ts';
 import { BodyReader } from '../http1/body-reader.ts';
-import { DecodedRun, type ReadCoding } from './outbound-decode.ts';
+import type { ContentCoding } from '../kit/content-coding.ts';
+import { DecodedRun } from './outbound-decode.ts';
 import { SearchedRun } from './outbound-run.ts';
 import type { OutboundSigns, Sign } from './outbound-signs.ts';
 import type { OutboundReader } from './outbound-writer.ts';
@@ -11,7 +12,7 @@ interface BodySearch {
   readonly signs: OutboundSigns;
   /** How much content is searched. */
   readonly maxBytes: number;
-  readonly coding: ReadCoding | null;
+  readonly coding: ContentCoding | null;
   /** True: chunks and trailers are in the bytes (HTTP/1.1). */
   readonly isChunked: boolean;
   /** Throws the refusal for what must not go out. */

@@ -12,29 +12,17 @@ import {
   type InflateRaw,
 } from 'node:zlib';
 import type { HeaderList } from '../flow/header-list.ts';
+import { type ContentCoding, codingsNamed, contentCodings, isZlibForm } from '../kit/content-coding.ts';
 import type { SearchedRun } from './outbound-run.ts';
-
-export type ReadCoding = 'gzip' | 'deflate' | 'br';
-
-const codings: ReadonlyMap<string, ReadCoding> = new Map([
-  ['gzip', 'gzip'],
-  ['x-gzip', 'gzip'],
-  ['deflate', 'deflate'],
-  ['br', 'br'],
-]);
 
 /**
  * The one coding that can be taken off; null: none, or one that cannot be read here. Such a body goes out searched as it
  * is: who writes both ends could encipher it as well, and a tool that compresses otherwise is not to be broken for that.
  */
-export function codingOf(headers: HeaderList): ReadCoding | null {
+export function codingOf(headers: HeaderList): ContentCoding | null {
   if (!headers.has('content-encoding')) return null;
-  const names = headers
-    .getAll('content-encoding')
-    .flatMap((value) => value.split(','))
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== '' && name !== 'identity');
-  return names.length === 1 ? (codings.get(names[0]!) ?? null) : null;
+  const names = codingsNamed(headers.getAll('content-encoding'));
+  return names.length === 1 ? (contentCodings.get(names[0]!) ?? null) : null;
 }
 
 type Decoder = Gunzip | Inflate | InflateRaw | BrotliDecompress;
@@ -46,7 +34,7 @@ interface Waiting {
 
 export class DecodedRun {
   readonly #run: SearchedRun;
-  readonly #coding: ReadCoding;
+  readonly #coding: ContentCoding;
   readonly #onProgress: (refusal: Error | null) => void;
   #decoder: Decoder | null = null;
   /** The first of them is being decoded. */
@@ -54,7 +42,7 @@ export class DecodedRun {
   #isEnding = false;
   #isOver = false;
 
-  constructor(run: SearchedRun, coding: ReadCoding, onProgress: (refusal: Error | null) => void) {
+  constructor(run: SearchedRun, coding: ContentCoding, onProgress: (refusal: Error | null) => void) {
     this.#run = run;
     this.#coding = coding;
     this.#onProgress = onProgress;
@@ -97,7 +85,7 @@ export class DecodedRun {
 
   #decode(): void {
     const { bytes } = this.#waiting[0]!;
-    this.#decoder ??= this.#open(bytes[0]!);
+    this.#decoder ??= this.#open(bytes);
     this.#decoder.write(bytes, () => {
       if (this.#isOver || !this.#takeOut()) return;
       this.#waiting.shift();
@@ -112,7 +100,7 @@ export class DecodedRun {
     else this.#decoder.end();
   }
 
-  #open(first: number): Decoder {
+  #open(first: Buffer): Decoder {
     const decoder = openDecoder(this.#coding, first);
     decoder.on('readable', () => {
       if (!this.#isOver) this.#takeOut();
@@ -160,10 +148,11 @@ export class DecodedRun {
 }
 
 /** Whole or not: what is there is given out. */
-function openDecoder(coding: ReadCoding, first: number): Decoder {
+function openDecoder(coding: ContentCoding, first: Buffer): Decoder {
   if (coding === 'br') return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH });
   const options = { finishFlush: constants.Z_SYNC_FLUSH };
   if (coding === 'gzip') return createGunzip(options);
-  // What RFC 9110 calls deflate is in the form of zlib; some write it bare.
-  return (first & 0x0f) === 0x08 ? createInflate(options) : createInflateRaw(options);
+  // Of a single byte, only half of the sign can be seen.
+  const isZlib = first.length === 1 ? (first[0]! & 0x0f) === 8 : isZlibForm(first);
+  return isZlib ? createInflate(options) : createInflateRaw(options);
 }

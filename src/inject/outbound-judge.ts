@@ -140,5 +140,5 @@ function valueOutbound({ credential }: Sign, { words }: Place, policy: CompiledP
 }
 
 function afterwards({ secrets }: CompiledPolicy): string {
-  return secrets.misplaced === 'revoke' ? ' The sandbox has been unregistered for it.' : '';
+  return secrets.misplaced === 'revoke' ? ' A sandbox that sends it is unregistered.' : '';
 }

@@ -3,7 +3,7 @@
 import { reveal, type Secret } from '../flow/secret.ts';
 import { placeholderSigns } from '../kit/placeholder.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
-import type { KnownSecrets } from './known-secrets.ts';
+import { isOvergrown, type KnownSecrets } from './known-secrets.ts';
 import { SecretSearch } from './secret-search.ts';
 
 export interface Sign {
@@ -19,7 +19,7 @@ export class OutboundSigns {
   readonly #policy: () => CompiledPolicy;
   #builtFor: CompiledPolicy | null = null;
   #builtAt = -1;
-  #added = new WeakSet<Secret>();
+  #added = new Set<Secret>();
   #asSent = new SecretSearch<Sign>();
   #folded = new SecretSearch<Sign>();
   #version = 0;
@@ -51,8 +51,9 @@ export class OutboundSigns {
     const policy = this.#policy();
     const { version } = this.#known;
     if (policy === this.#builtFor && version === this.#builtAt) return;
-    if (policy !== this.#builtFor) this.#begin(policy);
-    for (const secret of this.#known.all()) {
+    const all = this.#known.all();
+    if (policy !== this.#builtFor || isOvergrown(this.#added.size, all.length)) this.#begin(policy);
+    for (const secret of all) {
       if (this.#added.has(secret)) continue;
       this.#added.add(secret);
       const value = reveal(secret);
@@ -64,7 +65,7 @@ export class OutboundSigns {
 
   #begin(policy: CompiledPolicy): void {
     this.#builtFor = policy;
-    this.#added = new WeakSet();
+    this.#added = new Set();
     this.#asSent = new SecretSearch();
     this.#folded = new SecretSearch();
     for (const credential of policy.credentials.keys()) {
@@ -73,7 +74,10 @@ export class OutboundSigns {
   }
 
   #add(text: string, sign: Sign): void {
+    const lower = text.toLowerCase();
     this.#asSent.add(Buffer.from(text), sign);
-    this.#folded.add(Buffer.from(text.toLowerCase()), sign);
+    this.#folded.add(Buffer.from(lower), sign);
+    // Hexadecimal knows no upper case either, and is not that of the lower-case text.
+    if (lower !== text) this.#folded.add(Buffer.from(text), sign);
   }
 }

@@ -4,7 +4,7 @@
 import type { AnswerScrub, BodyScrub } from '../flow/answer-scrub.ts';
 import type { HeaderList } from '../flow/header-list.ts';
 import { reveal, Secret } from '../flow/secret.ts';
-import { KnownSecrets } from './known-secrets.ts';
+import { isOvergrown, KnownSecrets } from './known-secrets.ts';
 import { unfinished } from './match-form.ts';
 import { linesOfKey } from './secret-forms.ts';
 import { SecretSearch } from './secret-search.ts';
@@ -13,8 +13,6 @@ const mask = 0x2a;
 const none = Buffer.alloc(0);
 /** So few bytes of a beginning tell nothing: every key of a provider begins alike. */
 const maxReleasedBytes = 4;
-/** Those that are no longer known are left in the search until there are so many of them. */
-const maxForgotten = 1024;
 
 /** Makes the scrub of each answer. All of them share one search, which learns what was noted since it was last used. */
 export class Scrubs {
@@ -37,15 +35,15 @@ export class Scrubs {
     return this.#search;
   }
 
-  /** The newest come last: what was taken before is not looked at again. */
   #learn(): void {
     this.#version = this.#known.version;
     const all = this.#known.all();
-    if (this.#taken.size > all.length + maxForgotten) {
+    if (isOvergrown(this.#taken.size, all.length)) {
       this.#search = new SecretSearch();
       this.#taken = new Set();
     }
-    for (let i = all.length - 1; i >= 0 && !this.#taken.has(all[i]!); i--) this.#take(all[i]!);
+    // All of them: one that was forgotten and is used again comes last, behind others that are new.
+    for (const secret of all) if (!this.#taken.has(secret)) this.#take(secret);
   }
 
   #take(secret: Secret): void {

@@ -31,7 +31,7 @@ export interface SecretSource {
   readonly origin?: string | null;
   /** The sandbox is gone: what was made for it alone is taken back. */
   drop?(sandboxId: string): void;
-  /** The source is no longer used. Takes a few seconds at most, and never rejects. */
+  /** The source is no longer used. Takes as long as a call under way at most, and never rejects. */
   close?(): Promise<void>;
   /** Takes a value by hand. Throws a SourceError when it is no usable one. Absent: it has its values from elsewhere. */
   set?(value: string): void;

@@ -138,7 +138,7 @@ export class SecretStore {
     for (const { source } of this.#entries.values()) source.drop?.(sandboxId);
   }
 
-  /** Takes back all that was made for sandboxes; waits a few seconds for it at most. */
+  /** Takes back all that was made for sandboxes, and waits for what is under way, as long as a call may take. */
   async close(): Promise<void> {
     await Promise.all([...this.#entries.values()].map(({ source }) => source.close?.()));
   }

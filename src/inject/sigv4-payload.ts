@@ -11,6 +11,9 @@ import { notSigned, type SignatureClaim } from './sigv4-claim.ts';
 
 /** Bedrock takes 25 MB; other services that want a hash take less. */
 export const maxHashedBytes = 32 * 1024 * 1024;
+/** What the bodies of one sandbox may take while they are read: many that never end must not fill the memory. */
+export const maxReadingBytes = 256 * 1024 * 1024;
+const readingBytes = new Map<string, number>();
 export const hashOfNothing = createHash('sha256').digest('hex');
 const unsignedPayload = 'UNSIGNED-PAYLOAD';
 
@@ -68,7 +71,7 @@ async function hashed(flow: Authorized): Promise<SignedPayload> {
   const exchange = flow.exchange.asPayload();
   // A refusal from here on is answered in the form that the body was taken in.
   learn(flow, { exchange });
-  const body = await readWholeBody(exchange, maxHashedBytes);
+  const body = await inRoom(flow.sandbox.id, mostBytes(exchange), () => readWholeBody(exchange, maxHashedBytes));
   if (body === null) {
     throw new Refusal(
       'limit.body-size',
@@ -81,4 +84,28 @@ async function hashed(flow: Authorized): Promise<SignedPayload> {
   }
   const hash = createHash('sha256').update(body).digest('hex');
   return { hash, exchange: withBytes(exchange, body), bytes: body.length, chunks: null };
+}
+
+function mostBytes({ requestFraming }: Exchange): number {
+  return requestFraming.kind === 'length' ? Math.min(requestFraming.bytes, maxHashedBytes) : maxHashedBytes;
+}
+
+async function inRoom<Result>(sandboxId: string, bytes: number, work: () => Promise<Result>): Promise<Result> {
+  const change = (by: number): number => {
+    const taken = (readingBytes.get(sandboxId) ?? 0) + by;
+    if (taken === 0) readingBytes.delete(sandboxId);
+    else readingBytes.set(sandboxId, taken);
+    return taken;
+  };
+  try {
+    if (change(bytes) > maxReadingBytes) {
+      throw new Refusal('limit.concurrent', 'AWS: too many bodies that have to be hashed are being sent at once', {
+        rule: 'built-in: AWS requests are signed anew',
+        hint: 'Send fewer at a time, or let the client send X-Amz-Content-Sha256.',
+      });
+    }
+    return await work();
+  } finally {
+    change(-bytes);
+  }
 }

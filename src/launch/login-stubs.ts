@@ -55,10 +55,11 @@ export function opencodeLogins({ credentials, logins, nowMs }: LoginStubOptions)
     // Never ends, as opencode writes it.
     entries['github-copilot'] = { type: 'oauth', refresh: refreshToken, access: accessToken, expires: 0 };
   }
-  if (logins.has('xai')) {
-    const { accessToken, refreshToken, expiresInSeconds } = placeholderTokens('generic', 'xai', nowMs);
+  for (const [name, more] of [['xai', {}] as const, ['gitlab', { enterpriseUrl: 'https://gitlab.com' }] as const]) {
+    if (!logins.has(name)) continue;
+    const { accessToken, refreshToken, expiresInSeconds } = placeholderTokens('generic', name, nowMs);
     const expires = nowMs + expiresInSeconds * 1000;
-    entries.xai = { type: 'oauth', refresh: refreshToken, access: accessToken, expires };
+    entries[name] = { type: 'oauth', refresh: refreshToken, access: accessToken, expires, ...more };
   }
   return entries;
 }

@@ -57,7 +57,7 @@ export function compileCredentials(
     for (const source of plainSourcesIn(spec.source)) {
       if (source.kind !== 'environment') continue;
       findings.warn(
-        `credential ${name} is read from the environment variable ${source.variable} of the gateway, which its child processes and /proc can see`,
+        `credential ${name} is read from the environment variable ${source.variable} of the gateway, which /proc and whatever starts it can show`,
       );
     }
     compiled.set(name, spec);

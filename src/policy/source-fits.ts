@@ -3,6 +3,9 @@
 import type { CredentialSpec, LoginUse, Placement, PlainSource, SourceSpec } from './compiled.ts';
 import type { Findings } from './findings.ts';
 
+/** What can be signed for; inject/aws-endpoint.ts has the same. */
+const awsHost = /\.(?:amazonaws\.com|amazonaws\.com\.cn|api\.aws)$/;
+
 /** The source, filled in from what the credential knows; null: it does not fit, and why has been said. */
 export function fittingSource(
   source: SourceSpec,
@@ -18,6 +21,14 @@ export function fittingSource(
   }
   if (signs && ['login', 'oauth', 'google-service-account'].includes(source.kind)) {
     findings.error([...path, 'source'], 'requests to AWS are signed with a pair of keys, not with a token', 'value');
+    return null;
+  }
+  if (signs && !placements.every(({ hosts }) => hosts.every(({ text }) => awsHost.test(text)))) {
+    findings.error(
+      [...path, 'hosts'],
+      'requests are signed for hosts of AWS only: SERVICE.REGION.amazonaws.com',
+      'value',
+    );
     return null;
   }
   if (source.kind !== 'login') return source;

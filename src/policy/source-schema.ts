@@ -7,13 +7,22 @@ import { listOf, strictKeys, textRead, wholeNumber } from './schema.ts';
 const sourceForms =
   'write source: {file: /absolute/path}, {command: [program, argument]}, or leave it out and run `sallyport secret set NAME`';
 
+/** Of a part of a source, which nobody can set by hand. */
+const partForms = 'write {file: /absolute/path} or {command: [program, argument]}';
+
 // Someone who writes one of these means to put the secret itself into the file.
 const literalKeys = new Set('value literal secret token key api_key apikey password pass text plain string'.split(' '));
 
-export const literalSecret = `a secret is never written into this file: ${sourceForms}`;
+const literal = (forms: string): string => `a secret is never written into this file: ${forms}`;
 
-export const literalProblem = (key: string): string | null =>
-  literalKeys.has(key.toLowerCase()) ? literalSecret : null;
+export const literalSecret = literal(sourceForms);
+
+const literalIn =
+  (message: string) =>
+  (key: string): string | null =>
+    literalKeys.has(key.toLowerCase()) ? message : null;
+
+export const literalProblem = literalIn(literalSecret);
 
 const filePath = z
   .string({ error: 'write the absolute path of a file' })
@@ -45,10 +54,10 @@ const plainShape = {
     .optional(),
 };
 
-const plainKeys = strictKeys(plainShape, literalProblem);
+const plainKeys = strictKeys(plainShape, literalIn(literal(partForms)));
 
 const environmentProblem =
-  'an environment variable is seen by every child process and in /proc: use a file or a command, or accept it with `i_accept_environment: true`';
+  'an environment variable stands in /proc, and in what starts the gateway: use a file or a command, or accept it with `i_accept_environment: true`';
 
 type Refuse = (message: string) => never;
 
@@ -77,18 +86,20 @@ function plainOf(source: z.output<typeof plainKeys>, context: z.RefinementCtx): 
   return { kind: 'environment', variable: source.env! };
 }
 
-function notLiteral(value: unknown, context: z.RefinementCtx): unknown {
-  if (typeof value !== 'string') return value;
-  context.addIssue({ code: 'custom', message: literalSecret });
-  return z.NEVER;
-}
+const notLiteral =
+  (forms: string) =>
+  (value: unknown, context: z.RefinementCtx): unknown => {
+    if (typeof value !== 'string') return value;
+    context.addIssue({ code: 'custom', message: literal(forms) });
+    return z.NEVER;
+  };
 
 /** A source of one value. */
 export const plainSource: z.ZodType<PlainSource> = z
-  .preprocess(notLiteral, plainKeys)
+  .preprocess(notLiteral(partForms), plainKeys)
   .transform((source, context): PlainSource => {
     const kinds = plainKinds.filter((kind) => source[kind] !== undefined);
-    if (kinds.length !== 1) return refusal(context)(oneSource(kinds));
+    if (kinds.length !== 1) return refusal(context)(oneSource(kinds, partForms));
     return plainOf(source, context);
   });
 
@@ -112,14 +123,15 @@ function ageOf(value: unknown, context: z.RefinementCtx): PlainSource {
 function nested<T>(schema: z.ZodType<T>, value: unknown, path: string[], context: z.RefinementCtx): T | null {
   const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
+  // As they are: an unknown key keeps its name, and a missing one that it is missing.
   for (const issue of checked.error.issues) {
-    context.addIssue({ code: 'custom', message: issue.message, path: [...path, ...issue.path] });
+    context.addIssue({ ...issue, path: [...path, ...issue.path] } as Parameters<typeof context.addIssue>[0]);
   }
   return null;
 }
 
-function oneSource(kinds: readonly string[]): string {
-  return `one source, not ${kinds.length === 0 ? 'none' : kinds.join(' and ')}: ${sourceForms}`;
+function oneSource(kinds: readonly string[], forms: string): string {
+  return `one source, not ${kinds.length === 0 ? 'none' : kinds.join(' and ')}: ${forms}`;
 }
 
 const agents = z.enum(['claude', 'codex', 'gemini', 'opencode'], { error: 'write claude, codex, gemini or opencode' });
@@ -181,10 +193,10 @@ export type WrittenSource = Exclude<SourceSpec, { readonly kind: 'github-app' }>
 
 /** Where the value of a credential comes from. */
 export const source: z.ZodType<WrittenSource> = z
-  .preprocess(notLiteral, sourceKeys)
+  .preprocess(notLiteral(sourceForms), sourceKeys)
   .transform((source, context): WrittenSource => {
     const kinds = [...plainKinds, ...refreshing].filter((kind) => source[kind] !== undefined);
-    if (kinds.length !== 1) return refusal(context)(oneSource(kinds));
+    if (kinds.length !== 1) return refusal(context)(oneSource(kinds, sourceForms));
     if (source.login !== undefined) return loginOf(source.login, context);
     if (source.oauth !== undefined) return oauthOf(source.oauth, context);
     if (source.google_service_account !== undefined) return accountOf(source.google_service_account, context);

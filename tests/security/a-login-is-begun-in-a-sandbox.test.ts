@@ -8,6 +8,8 @@ import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 const hosts = [
   'platform.claude.com',
   'console.anthropic.com',
+  'api.anthropic.com',
+  'gitlab.com',
   'auth.openai.com',
   'chatgpt.com',
   'oauth2.googleapis.com',
@@ -18,6 +20,7 @@ const google = 'https://oauth2.googleapis.com/token';
 /** The far side would hand out tokens to whoever reaches it. */
 let upstream: FakeUpstream;
 let gateway: TestGateway;
+let sandbox: { readonly id: string };
 
 beforeAll(async () => {
   const ca = makeTestCa();
@@ -26,10 +29,11 @@ beforeAll(async () => {
     response.end(JSON.stringify({ access_token: 'a-real-token', refresh_token: 'another-real-token' }));
   });
   gateway = await startTestGateway({
-    allow: [{ preset: 'anthropic' }, { preset: 'openai' }, { preset: 'google' }],
+    allow: [{ preset: 'anthropic' }, { preset: 'openai' }, { preset: 'google' }, { preset: 'gitlab' }],
     upstream: { resolve: Object.fromEntries(hosts.map((host) => [host, upstream.address])), ca: ca.path },
   });
-  await gateway.register({ container_ip: '127.0.0.1', credentials: ['anthropic', 'chatgpt'] });
+  sandbox = await gateway.register({ container_ip: '127.0.0.1', credentials: ['anthropic', 'chatgpt', 'gitlab'] });
+  await gateway.setSecret('anthropic', 'the-real-api-key-of-ada');
   await gateway.setSecret('chatgpt', 'the-real-access-token-of-ada');
 });
 
@@ -55,6 +59,8 @@ describe('no real token is handed to a sandbox, because no login is made there',
   test.each([
     ['the code of a login in a browser', claude, { grant_type: 'authorization_code', code: 'c', code_verifier: 'v' }],
     ['the same at another host of the provider', claude.replace('platform.claude', 'console.anthropic'), { code: 'c' }],
+    ['a token of a workload', 'https://api.anthropic.com/v1/oauth/token', { grant_type: 'jwt-bearer', assertion: 'a' }],
+    ['the code that somebody typed in elsewhere', 'https://gitlab.com/oauth/token', { grant_type: 'device_code' }],
     ['the code of another device', chatgpt, { grant_type: 'authorization_code', code: 'c', redirect_uri: 'r' }],
     ['a token that was found somewhere', chatgpt, { grant_type: 'refresh_token', refresh_token: 'rt_found-somewhere' }],
     ['a token for a key', chatgpt, { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange' }],
@@ -87,6 +93,9 @@ describe('no real token is handed to a sandbox, because no login is made there',
     ['a semicolon', `${chatgpt};x`],
     ['the way to a new login', 'https://auth.openai.com/api/accounts/deviceauth/usercode'],
     ['the end of a login', `${claude}/revoke`],
+    ['a slash behind it, where all paths are open', 'https://api.anthropic.com/v1/oauth/token/'],
+    ['two slashes, where all paths are open', 'https://api.anthropic.com/v1/oauth//token'],
+    ['capitals, where all paths are open', 'https://gitlab.com/OAuth/token'],
   ])('another spelling or another path (%s) does not get through either', async (_, url) => {
     const { status, answer } = await post(url, { grant_type: 'authorization_code', code: 'c' }, '--path-as-is');
     expect([400, 403]).toContain(status);
@@ -107,6 +116,14 @@ describe('no real token is handed to a sandbox, because no login is made there',
     expect(status).toBe(403);
     expect(JSON.parse(answer)).toMatchObject({ code: 'token.login-outside', rule: 'credentials.gemini' });
     expect(upstream.seen).toEqual([]);
+  });
+
+  test('nor is a credential promised for it by `sallyport check`', async () => {
+    const asked = { sandbox: sandbox.id, method: 'POST', url: 'https://api.anthropic.com/v1/oauth/token' };
+    expect((await gateway.admin('POST', '/internal/check', asked)).json()).toMatchObject({
+      allowed: true,
+      credential: null,
+    });
   });
 
   test('a body without an end is not read for ever', async () => {

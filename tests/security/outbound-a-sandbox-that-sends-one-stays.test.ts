@@ -53,7 +53,7 @@ describe('a sandbox that sends what does not belong is unregistered', () => {
     const other = await idleConnection();
     const answer = await ground.send(host, head, rest);
     expect(answer.code).toBe(code);
-    expect(answer.text).toContain('The sandbox has been unregistered for it.');
+    expect(answer.text).toContain('A sandbox that sends it is unregistered.');
     await other.closed;
     await expectGone();
   });

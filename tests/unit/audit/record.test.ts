@@ -106,6 +106,17 @@ describe('a record says what happened', () => {
     expect(record).toMatchObject({ host: '***.example', path: '/***', query: '***', git: 'push ***' });
   });
 
+  test('it is taken out before a text is cut: half of it would not be found', () => {
+    const { request, ...flow } = arrivedFlow();
+    const secret = 'a-credential-that-was-found-somewhere';
+    const clean = (text: string): string => text.replaceAll(secret, '***');
+    const asked = { ...request, method: secret, authority: `${'h'.repeat(240)}${secret}` };
+    const refusal = new Refusal('malformed.syntax', `${'w'.repeat(1010)}${secret}`);
+    const record = describeFlow({ ...flow, request: asked }, refused(refusal), clean);
+    expect(record.method).toBe('***');
+    expect(JSON.stringify(record)).not.toContain('a-cred');
+  });
+
   test('long paths, many parameters and long methods are cut', () => {
     const flow = forwardedFlow();
     const canonical = { ...flow.canonical, path: `/${'p'.repeat(5000)}`, query: 'name=1&'.repeat(5000) };

@@ -17,6 +17,8 @@ const summary: StartSummary = {
   credentials: [
     { name: 'anthropic', source: 'memory', set: false },
     { name: 'github', source: 'file', set: true },
+    { name: 'openai', source: 'memory', set: false, unasked: true },
+    { name: 'mistral', source: 'file', set: false, error: '/run/x does not exist' },
   ],
   warnings: ['listen.dashboard is not served by this version'],
 };
@@ -64,6 +66,8 @@ describe('sallyport up says what is live', () => {
       'OFF   journal      the disk is full',
       'not set  anthropic    memory  sallyport secret set anthropic < file',
       'set      github       file',
+      'on use   openai       memory\n',
+      'not set  mistral      file\n           problem  /run/x does not exist\n',
       'warning listen.dashboard is not served by this version',
     ]) {
       expect(text).toContain(part);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { HeaderList } from '../../../src/flow/header-list.ts';
 import { eventually } from '../../support/eventually.ts';
 import { fine, get, Http1Ground, host, post, refused } from './retry-ground.ts';
@@ -36,6 +36,21 @@ describe('a request that is answered 401', () => {
     expect((await client.answer()).head).toMatch(/^HTTP\/1\.1 401 /);
     expect(far.keysSeen).toEqual(['old-key', 'new-key']);
     expect(far.ground.renewals).toBe(1);
+  });
+
+  test('passes on as it came when the renewal takes too long', async () => {
+    far.ground.use({ renewal: new Promise(() => {}) });
+    const client = far.ask();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      client.send(get);
+      while (far.ground.renewals === 0) await new Promise((resolve) => setImmediate(resolve));
+      await vi.advanceTimersByTimeAsync(20_000);
+    } finally {
+      vi.useRealTimers();
+    }
+    expect((await client.answer()).head).toMatch(/^HTTP\/1\.1 401 /);
+    expect(far.heads).toHaveLength(1);
   });
 
   test.each(['none', 'failure'] as const)('passes on as it came when the renewal gives %s', async (renewal) => {

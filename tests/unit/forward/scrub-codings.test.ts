@@ -23,6 +23,7 @@ import type { Framing } from '../../../src/flow/exchange.ts';
 import type { Forwarded } from '../../../src/flow/flow.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
 import { untilPassedOn } from '../../../src/forward/scrubbed-answer.ts';
+import { Http1Error } from '../../../src/http1/http1-error.ts';
 import { ClientEnd, head, key, masked, pour, scrubbed, scrubbedFlow } from './scrub-ground.ts';
 
 const chunked: Framing = { kind: 'chunked' };
@@ -313,6 +314,25 @@ describe('the head of an answer that was compressed again', () => {
     expect(pairs(end.head!.headers)).toEqual(kept);
   });
 
+  test('trailers that cannot be passed on break it off, asked for or not, and throw at nobody', async () => {
+    for (const outgoing of [asksForAll, []]) {
+      const end = new ClientEnd('payload');
+      end.end = () => {
+        throw new Http1Error('malformed.framing', 'the field date may not come after the body');
+      };
+      const flow = scrubbedFlow(end, { outgoing });
+      const writer = flow.exchange.respond(head(chunked, [['Content-Encoding', 'gzip']]));
+      await pour(writer, gzipSync('words'));
+      writer.end(HeaderList.from([['date', 'now']]));
+      await end.until(({ over }) => over !== 'no');
+      expect(end.over).toBe('failed');
+      await expect(untilPassedOn(flow, Promise.resolve(flow as unknown as Forwarded))).rejects.toMatchObject({
+        code: 'upstream.protocol',
+        message: expect.stringContaining('fields that cannot be passed on'),
+      });
+    }
+  });
+
   test('a digest does not come behind it either', async () => {
     const end = new ClientEnd('payload');
     const writer = scrubbed(end, { outgoing: asksForAll }).respond(head(chunked, [['Content-Encoding', 'gzip']]));
@@ -459,6 +479,17 @@ describe('a compressed answer that the client did not ask for may be a file, who
     const passedOn = untilPassedOn(flow, Promise.resolve(flow as unknown as Forwarded));
     await expect(passedOn).rejects.toMatchObject({ code: 'upstream.protocol' });
     expect(end.answered).toBe(false);
+  });
+
+  test('its trailers are searched, whether or not it is passed on as it came', async () => {
+    for (const content of ['words', `words ${key}`]) {
+      const end = new ClientEnd('payload');
+      const writer = scrubbed(end).respond(head(chunked, [['Content-Encoding', 'gzip']]));
+      await pour(writer, gzipSync(content));
+      writer.end(HeaderList.from([['x-note', key]]));
+      await end.until(({ over }) => over !== 'no');
+      expect([end.over, end.trailers?.values]).toEqual(['whole', [masked]]);
+    }
   });
 
   test('nothing hides behind its end', async () => {

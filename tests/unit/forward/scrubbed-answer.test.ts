@@ -31,6 +31,21 @@ describe('who rewrites an answer', () => {
   });
 });
 
+describe('the head of an answer', () => {
+  // Where a credential was sent retry-exchange.ts has searched interim answers before; here nobody has.
+  test('its reason and its fields are searched, and those of interim answers', () => {
+    const informed: string[] = [];
+    const end = Object.assign(new ClientEnd('payload'), {
+      inform: (status: number, { values }: HeaderList) => void informed.push(`${status} ${values.join()}`),
+    });
+    const exchange = scrubbed(end);
+    exchange.inform(103, HeaderList.from([['Link', `</?k=${key}>`]]));
+    exchange.respond({ ...head({ kind: 'none' }, [['X-Echo', key]]), reason: `no ${key}` });
+    expect(informed).toEqual([`103 </?k=${masked}>`]);
+    expect([end.head?.reason, end.head?.headers.values]).toEqual([`no ${masked}`, [masked]]);
+  });
+});
+
 describe('bytes that could be the beginning of a credential', () => {
   beforeEach(() => {
     vi.useFakeTimers();

@@ -38,9 +38,17 @@ describe('an AWS host says which service and region a signature must be for', ()
     'abc.execute-api.eu-west-1.amazonaws.com',
     'd111111abcdef8.cloudfront.net',
   ])('%s is none that is signed for', (host) => {
+    expect(endpointOf(host)).toBeNull();
     const refusal = refusalOf(() => checkScope(host, { service: 's3', region: 'eu-west-1' }));
     expect([refusal.code, refusal.status]).toEqual(['aws.scope', 403]);
   });
+});
+
+test('a host that names no region is signed for any that could be one, and for nothing else', () => {
+  const of = (region: string) => () => checkScope('bucket.s3.amazonaws.com', { service: 's3', region });
+  expect(of('ap-southeast-2')).not.toThrow();
+  for (const region of ['*', 'eu-west', 'eu-west-1/iam', 'EU-WEST-1', 'eu-west-1\n'])
+    expect(refusalOf(of(region)).code).toBe('aws.scope');
 });
 
 describe('where an answer can be a credential nothing is signed', () => {
@@ -61,6 +69,19 @@ describe('where an answer can be a credential nothing is signed', () => {
     ['s3-outposts.us-east-1.amazonaws.com', 's3-outposts'],
   ])('%s with the scope %s', (host, service) => {
     expect(refusalOf(() => checkScope(host, { service, region: 'us-east-1' })).code).toBe('aws.scope');
+  });
+
+  // As a scope names them; an allowlist may name any of their hosts.
+  test.each(
+    (
+      'sts iam rolesanywhere signin sso sso-oauth awsssoportal cognito-identity cognito-idp iot secretsmanager ssm ' +
+      'bedrock-agentcore s3express lakeformation datazone gamelift emr-containers elasticmapreduce eks eks-auth redshift ' +
+      'redshift-serverless rds-db dsql ecr ecr-public codeartifact codecommit ec2 ec2-instance-connect lightsail ecs connect ' +
+      'finspace-api acm apigateway appsync grafana ivs license-manager quicksight'
+    ).split(' '),
+  )('%s, at a host of its own name', (service) => {
+    const refusal = refusalOf(() => checkScope(`${service}.eu-west-1.amazonaws.com`, { service, region: 'eu-west-1' }));
+    expect(refusal.message).toContain('its answers can be credentials');
   });
 
   test('whatever the host is', () => {

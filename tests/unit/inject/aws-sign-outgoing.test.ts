@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { Exchange } from '../../../src/flow/exchange.ts';
 import type { Authorized } from '../../../src/flow/flow.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
 import { Refusal } from '../../../src/flow/refusal.ts';
 import { reveal, Secret } from '../../../src/flow/secret.ts';
 import { signOutgoing } from '../../../src/inject/aws-sign-outgoing.ts';
-import { maxHashedBytes } from '../../../src/inject/sigv4-payload.ts';
+import { maxHashedBytes, maxReadingBytes } from '../../../src/inject/sigv4-payload.ts';
 import {
   bodyOf,
   type ClientRequest,
@@ -148,6 +149,24 @@ describe('the body of a request to AWS', () => {
     expect(refused.hint).toContain('X-Amz-Content-Sha256');
   });
 
+  test('bodies that never end take no more memory of the gateway than one sandbox may have', async () => {
+    const flow = await clientFlow({ ...bedrock, method: 'POST', path: '/model/a/invoke', body });
+    const hanging = Array.from({ length: maxReadingBytes / maxHashedBytes }, () => {
+      const exchange: Exchange = { ...exchangeWith(body), requestFraming: { kind: 'chunked' }, sendBody: () => {} };
+      exchange.asPayload = () => exchange;
+      return { exchange, ended: refusal({ ...flow, exchange }).catch((error: unknown) => error) };
+    });
+    const refused = await refusal(flow);
+    expect([refused.code, refused.status]).toEqual(['limit.concurrent', 429]);
+    const other = { ...flow, sandbox: { ...flow.sandbox, id: 'sbx_other' } };
+    expect((await resign(other)).isSigned).toBe(true);
+    hanging[0]!.exchange.onAbandoned!();
+    await hanging[0]!.ended;
+    expect((await resign(flow)).isSigned).toBe(true);
+    for (const { exchange } of hanging) exchange.onAbandoned!();
+    await Promise.all(hanging.map(({ ended }) => ended));
+  });
+
   test.each(['UNSIGNED-PAYLOAD', 'STREAMING-UNSIGNED-PAYLOAD-TRAILER'])(
     'goes on as it comes with %s at S3',
     async (stated) => {
@@ -191,9 +210,38 @@ describe('the body of a request to AWS', () => {
       expect((await refusal(await altered(request, changes))).message).toContain('form');
     },
   );
+
+  test('such a form is one by any of its types, and at a name of S3 that nothing is signed for', async () => {
+    const plain = { method: 'POST', headers: { 'content-type': 'text/plain' }, body };
+    const flow = await altered(plain, { authorization: null });
+    expect((await resign(flow)).isSigned).toBe(false);
+    flow.request.headers.append('Content-Type', 'multipart/form-data; boundary=x');
+    expect((await refusal(flow)).message).toContain('form');
+    const host = 'bucket.vpce-1a2b.s3.eu-west-1.vpce.amazonaws.com';
+    const form = { ...plain, host, headers: { 'content-type': 'multipart/form-data; boundary=x' } };
+    expect((await refusal(await altered(form, { authorization: null }))).message).toContain('form');
+  });
 });
 
 describe('what cannot be signed anew is refused with what to do', () => {
+  test.each(['authorization', 'x-amz-date', 'x-amz-content-sha256'])('what has two readings: %s twice', async (key) => {
+    const flow = await clientFlow({ path: '/bucket/key' });
+    flow.request.headers.append(key, flow.request.headers.get(key)!);
+    expect((await refusal(flow)).message).toContain(`the header ${key} is there more than once`);
+  });
+
+  test('a signature in a header and one in the query', async () => {
+    const flow = await clientFlow({ path: '/bucket/key', expiresIn: 60 });
+    const { request } = await clientFlow({ path: '/bucket/key' });
+    for (const key of ['authorization', 'x-amz-date']) flow.request.headers.append(key, request.headers.get(key)!);
+    expect((await refusal(flow)).message).toContain('both in a header and in its query');
+  });
+
+  test('a field of AWS that the client did not sign', async () => {
+    const flow = await altered({ path: '/bucket/key' }, { 'x-amz-acl': 'public-read' });
+    expect((await refusal(flow)).message).toContain('the header x-amz-acl is not signed');
+  });
+
   test.each<[string, ClientRequest, Record<string, string | null>, string]>([
     ['an API key', {}, { authorization: 'Bearer ABSK-something' }, 'Version 4'],
     ['Signature Version 2', {}, { authorization: 'AWS AKIASALLYPORT0000000:c2ln' }, 'Version 4'],

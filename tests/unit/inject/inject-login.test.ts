@@ -178,6 +178,21 @@ describe('an answer', () => {
       'zstd',
     );
   });
+
+  test('that the policy does not want searched is not, and is asked for in parts if the client wants that', () => {
+    const searched = policyOf([anthropic]);
+    const policy = { ...searched, secrets: { ...searched.secrets, scrub: false } };
+    const secrets = { resolve: () => new Secret('anthropic', 'x') };
+    const stage = new InjectStage(() => policy, secrets, { openScrub: () => scrub });
+    const headers = [
+      ['Accept-Encoding', 'zstd'],
+      ['Range', 'bytes=0-9'],
+      ['If-Range', '"a"'],
+    ] as const;
+    const { outgoing } = injectNow(stage, { ...toModel, headers });
+    expect(outgoing.scrub).toBeNull();
+    for (const [name, value] of headers) expect(outgoing.headers.get(name.toLowerCase())).toBe(value);
+  });
 });
 
 describe('keys of AWS', () => {

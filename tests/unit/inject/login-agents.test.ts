@@ -81,6 +81,14 @@ describe('each agent keeps its login in its own way', () => {
     expect([...ground.noted]).toContain('new-id-token');
   });
 
+  test('codex: an account that could not be one does not become a field', async () => {
+    for (const account of ['a\r\nX-Other: b', 'a b', 'a, b', 'x'.repeat(129), 7]) {
+      ground.put('.codex/auth.json', { tokens: { refresh_token: 'r0', account_id: account } });
+      ground.good = null;
+      expect(await open('chatgpt', 'codex').current()).toMatchObject({ fields: [] });
+    }
+  });
+
   test('codex: the account goes out with a token that had to be asked for first', async () => {
     ground.put('.codex/auth.json', { tokens: { refresh_token: 'r0', account_id: 'acc-1' } });
     const found = await open('chatgpt', 'codex').current();

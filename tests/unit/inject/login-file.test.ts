@@ -180,4 +180,28 @@ describe('what cannot be saved', () => {
     await source.close();
     expect(ground.read(path)).toMatchObject({ tokens: { refresh_token: 'refresh-token-1' } });
   });
+
+  test('is not in the way of the next renewal, when both wait for the lock', async () => {
+    const path = '.codex/auth.json';
+    const long = ground.put(`.codex/${'x'.repeat(250)}`, {
+      tokens: { access_token: jwtUntil(1), refresh_token: 'r0' },
+    });
+    symlinkSync(long, join(ground.home, path));
+    const source = open('chatgpt', 'codex');
+    const secret = await source.current();
+    if (secret === null) throw new Error('nobody is logged in');
+    expect(source.problem).toMatch(/^the new refresh token could not be saved/);
+    ground.pass(60);
+    rmSync(join(ground.home, path));
+    renameSync(long, join(ground.home, path));
+    const lock = join(ground.home, `${path}.sallyport-lock`);
+    mkdirSync(lock);
+    const renewed = source.renewed(secret);
+    // Another request comes meanwhile, on which saving is tried.
+    await source.current();
+    rmSync(lock, { recursive: true });
+    expect(await tokenIn(renewed)).toBe('access-token-2');
+    expect(ground.read(path)).toMatchObject({ tokens: { refresh_token: 'refresh-token-2' } });
+    expect(ground.reports.map(({ detail }) => detail.error)).toEqual(['ENAMETOOLONG', undefined, undefined]);
+  });
 });

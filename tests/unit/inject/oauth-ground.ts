@@ -31,7 +31,7 @@ export class OAuthGround {
   lifeSeconds: number | null = 3600;
   extra: object = {};
   /** In place of what the endpoint would answer. */
-  answer: ((asked: AskedRequest) => EndpointAnswer | Promise<EndpointAnswer> | null) | null = null;
+  answer: ((asked: AskedRequest) => EndpointAnswer | Promise<EndpointAnswer | null> | null) | null = null;
   readonly asked: AskedRequest[] = [];
   readonly reports: { readonly what: string; readonly detail: Readonly<Record<string, unknown>> }[] = [];
   readonly noted = new Set<string>();

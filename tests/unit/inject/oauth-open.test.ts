@@ -48,6 +48,8 @@ describe('client credentials', () => {
     const source = openOAuth('my-api', spec, open, ground.deps);
     expect(await tokenIn(source.current())).toBe('access-token-1');
     expect(source.current()).not.toBeInstanceOf(Promise);
+    // Not `memory`, which is what waits for `secret set`.
+    expect(source.origin).toBe('its token endpoint');
     expect(ground.asked).toEqual([
       {
         host: 'login.example',
@@ -166,6 +168,24 @@ describe('a refresh token of the configuration', () => {
     expect(ground.asked).toHaveLength(1);
     writeFileSync(path, 'other');
     expect(await tokenIn(source.current())).toBe('access-token-1');
+  });
+
+  test('in a file: also while the access token that an upstream rejects has no end of its own', async () => {
+    const path = ground.put('refresh', 'r0');
+    ground.good = 'r0';
+    ground.lifeSeconds = null;
+    const source = openOAuth('my-api', { ...refreshing, refreshToken: { kind: 'file', path } }, open, ground.deps);
+    const secret = await source.current();
+    if (secret === null) throw new Error('there is no token');
+    ground.pass(60);
+    ground.good = 'other';
+    for (let i = 0; i < 3; i++) {
+      expect(await source.renewed(secret)).toBeNull();
+      ground.pass(6);
+    }
+    expect(ground.asked).toHaveLength(2);
+    writeFileSync(path, 'other');
+    expect(await tokenIn(source.renewed(secret))).toBe('access-token-2');
   });
 
   test('in a file that others may read: it is not used', async () => {

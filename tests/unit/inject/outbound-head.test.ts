@@ -57,6 +57,18 @@ describe('a placeholder is at home at the hosts of its credential alone', () => 
     expect(refusal!.message).toContain('the host name');
   });
 
+  test('a value in hexadecimal is found where there is no upper case', () => {
+    const hex = Buffer.from(realValue).toString('hex');
+    for (const one of [
+      requestTo(`${hex}.files.example`),
+      requestTo('open.example', { headers: [[`X-${hex}`, '1']] }),
+    ]) {
+      const refusal = saidTo(guardWith(), one);
+      expect(refusal).toMatchObject({ code: outbound });
+      expect(refusal!.message).toMatch(/the host name|the name of a field/);
+    }
+  });
+
   test('a host that was clean is searched again when something else becomes known', () => {
     const ground = guardWith();
     const name = 'ghs-another-token-4711.files.example';
@@ -97,6 +109,8 @@ describe('a placeholder is at home at the hosts of its credential alone', () => 
     expect(saidTo(ground, requestTo('chat.example', { canonical: query }))).toBeNull();
     const both = { query: `key=${githubPlaceholder}&b=${githubPlaceholder}` };
     expect(saidTo(ground, requestTo('chat.example', { canonical: both }))).toMatchObject({ code: misplaced });
+    const real = { query: `key=${encodeURIComponent(realValue)}` };
+    expect(saidTo(ground, requestTo('chat.example', { canonical: real }))).toMatchObject({ code: outbound });
   });
 
   test('what proves the sandbox to the proxy is not looked at', () => {
@@ -112,6 +126,12 @@ describe('a placeholder is at home at the hosts of its credential alone', () => 
   test('percent-encoded twice, as a URL in a URL is', () => {
     const twice = encodeURIComponent(Buffer.from(githubPlaceholder).toString('hex').replace(/../g, '%$&'));
     const flow = requestTo('open.example', { canonical: { rawPath: `/${twice}` } });
+    expect(saidTo(guardWith(), flow)).toMatchObject({ code: misplaced });
+  });
+
+  test('escaped as JSON and then for a URL, as JSON in a query is', () => {
+    const json = Buffer.from(githubPlaceholder).toString('hex').replace(/../g, '\\u00$&');
+    const flow = requestTo('open.example', { canonical: { query: `q=${encodeURIComponent(json)}` } });
     expect(saidTo(guardWith(), flow)).toMatchObject({ code: misplaced });
   });
 });

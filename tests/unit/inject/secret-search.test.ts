@@ -57,6 +57,15 @@ describe('several patterns at once', () => {
     expect(allIn(search, `${long}${values[1234]}${long}`)).toEqual([[300, 340, values[1234]]]);
     expect(allIn(search, `${long}ghs_${'9'.repeat(36)}${long}`)).toEqual([]);
   });
+
+  test('none is lost when many more come', () => {
+    const first = 'the-first-one-of-them-all-0123456789';
+    const search = searchFor(first);
+    for (let i = 0; i < 300; i++) {
+      search.add(Buffer.from(`${(i * 7919).toString(36)}-another-${(i * 104729).toString(36)}-of-very-many`), 'other');
+      if (i % 20 === 0) expect(allIn(search, `${long}${first}${long}!`)).toEqual([[300, 336, first]]);
+    }
+  });
 });
 
 describe('a beginning at the end of the bytes', () => {
@@ -125,6 +134,34 @@ describe('the forms', () => {
       expect(isWhole(`${value.slice(0, 5)}${end}${value.slice(5)}`)).toBe(false);
     }
     expect(isWhole(`${text.slice(0, 9)}\n\n${text.slice(9)}`)).toBe(false);
+  });
+
+  test('wherever it lies between the places that are looked at', () => {
+    const secret = 'sk-ant-Abc0123456789/Defghijklmnop+Qrstuvw\\xyz';
+    const plain = 'ghp_Abc0123456789Defghijklmnop';
+    const hex = (char: string): string => char.charCodeAt(0).toString(16).padStart(2, '0');
+    const ways: ((char: string, i: number) => string)[] = [
+      (char) => char,
+      (char) => `%${hex(char)}`,
+      (char) => `\\u00${hex(char)}`,
+      (char) => `&#x00${hex(char)};`,
+      (char, i) => (i % 5 === 0 ? `&#${char.charCodeAt(0)};` : char),
+      (char, i) => (i % 9 === 4 ? `%${hex(char)}` : char),
+      (char) => ('/\\'.includes(char) ? `\\${char}` : char),
+    ];
+    for (const value of [secret, plain]) {
+      for (const noise of ['x', '%41', '\\u0041', '&amp;', '\\\\', '%', '\n']) {
+        const search = searchFor(value);
+        for (const way of ways) {
+          const text = [...value].map(way).join('');
+          for (let before = 60; before < 130; before++) {
+            const start = noise.length * before + (before % 3);
+            const all = allIn(search, `${'-'.repeat(before % 3)}${noise.repeat(before)}${text}-${noise.repeat(60)}`);
+            expect(all, `${noise} ${text}`).toContainEqual([start, start + text.length, value]);
+          }
+        }
+      }
+    }
   });
 
   test('a secret of nothing but signs takes no longer than any other', () => {

@@ -43,6 +43,25 @@ describe('agents believe that they are logged in', () => {
     expect(readJson(files, '.gemini/trustedFolders.json')).toEqual({ '/home/ada/engine': 'TRUST_FOLDER' });
   });
 
+  test.each([
+    ['xai', {}],
+    ['gitlab', { enterpriseUrl: 'https://gitlab.com' }],
+  ])('opencode finds a login for %s, which no variable tells it of', (name, more) => {
+    const logins = new Set([name]);
+    expect(placeholderVariables(logins, logins)).toEqual({});
+    expect(
+      readJson(stubs({ placeholders: {}, credentials: logins, logins }), '.local/share/opencode/auth.json'),
+    ).toEqual({
+      [name]: {
+        type: 'oauth',
+        access: expect.stringContaining(`sallyport-placeholder-for-${name}`),
+        refresh: expect.stringContaining(`sallyport-placeholder-for-${name}`),
+        expires: expect.any(Number),
+        ...more,
+      },
+    });
+  });
+
   test('opencode knows every provider that is set', () => {
     expect(readJson(stubs(), '.local/share/opencode/auth.json')).toEqual({
       anthropic: { type: 'api', key: everything.ANTHROPIC_API_KEY },

@@ -64,6 +64,26 @@ describe('a plain source', () => {
   });
 });
 
+describe('what is wrong in a part of a source', () => {
+  test.each([
+    ['{oauth: {token_uri: x}}', 'own.source.oauth.token_uri: unknown key: did you mean `token_url`?'],
+    ['{oauth: {grant: refresh_token}}', 'own.source.oauth.token_url: `token_url` is missing: write the https address'],
+    ['{google_service_account: {file: /k}}', 'own.source.google_service_account.key: `key` is missing'],
+    ['{age: {file: /s.age, identity: {fiel: /i}}}', 'own.source.age.identity.fiel: unknown key: did you mean `file`?'],
+    ['{aws_profile: {profil: a}}', 'own.source.aws_profile.profil: unknown key: did you mean `profile`?'],
+  ])('%s is said with its name and its place', async (source, problem) => {
+    expect(await problems(own(source))).toContain(problem);
+  });
+
+  test('is never to be set by hand: there is no such command for a part', async () => {
+    for (const part of ['AGE-SECRET-KEY-1', '{}', '{value: x}']) {
+      const said = await problems(own(`{age: {file: /s.age, identity: ${part}}}`));
+      expect(said).toContain('write {file: /absolute/path} or {command: [program, argument]}');
+      expect(said).not.toContain('secret set');
+    }
+  });
+});
+
 describe('a login', () => {
   const login = (name: string, source: string): string => `${head}credentials: {${name}: {source: ${source}}}\n`;
 
@@ -134,6 +154,7 @@ describe('OAuth by configuration', () => {
   test.each([
     ['{token_url: "http://a.example/t", grant: refresh_token, refresh_token: {file: /r}}', 'https address'],
     ['{token_url: "https://u:p@a.example/t", grant: refresh_token, refresh_token: {file: /r}}', 'https address'],
+    ['{token_url: "https://a.example/t#x", grant: refresh_token, refresh_token: {file: /r}}', 'https address'],
     ['{token_url: "https://a.example/t", grant: refresh_token}', 'needs refresh_token'],
     [
       '{token_url: "https://a.example/t", grant: client_credentials, client_id: me}',
@@ -165,11 +186,22 @@ describe('OAuth by configuration', () => {
       subject: 'me@example.com',
     });
   });
+
+  test.each([
+    '{google_service_account: {key: ENV}}',
+    '{age: {file: /s.age, identity: ENV}}',
+    '{age: {file: /s.age, passphrase: ENV}}',
+    '{oauth: {token_url: "https://a.example/t", grant: refresh_token, refresh_token: ENV}}',
+    '{oauth: {token_url: "https://a.example/t", grant: client_credentials, client_id: a, client_secret: ENV}}',
+  ])('%s: a part that is read from the environment is warned about like a whole', async (source) => {
+    const { warnings } = await policyOf(own(source.replace('ENV', '{env: MINE, i_accept_environment: true}')));
+    expect(warnings.join()).toContain('credential own is read from the environment variable MINE');
+  });
 });
 
 describe('keys of AWS', () => {
   const aws = (inject: string, source: string): string =>
-    `${head}credentials: {mine: {hosts: api.example.com, inject: ${inject}, source: ${source}}}\n`;
+    `${head}credentials: {mine: {hosts: my.s3.eu-west-1.amazonaws.com, inject: ${inject}, source: ${source}}}\n`;
 
   test('come from a profile, or from a plain source, where requests are signed', async () => {
     const policy = await policyOf(aws('{sigv4: true}', '{aws_profile: work}'));
@@ -185,6 +217,12 @@ describe('keys of AWS', () => {
     expect(await problems(aws('{bearer: true}', '{aws_profile: work}'))).toContain('sigv4: true');
     const token = '{oauth: {token_url: "https://a.example/t", grant: refresh_token, refresh_token: {file: /r}}}';
     expect(await problems(aws('{sigv4: true}', token))).toContain('pair of keys');
+  });
+
+  test('are not for hosts of which none would be signed', async () => {
+    const elsewhere =
+      'credentials: {mine: {hosts: ["*.s3.eu-west-1.amazonaws.com", s3.example.com], inject: {sigv4: true}}}\n';
+    expect(await problems(head + elsewhere)).toMatch(/^credentials\.mine\.hosts: .*hosts of AWS only/);
   });
 });
 

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import type { CredentialSpec, SourceSpec } from '../../../src/policy/compiled.ts';
 import { publishedHome, publishTrust } from '../../../src/published-trust.ts';
 import { makeTestCa } from '../../support/test-ca.ts';
@@ -79,6 +79,30 @@ describe('logins for sandboxes in containers', () => {
     expect(readdirSync(join(place, 'home', '.codex'))).toEqual(['config.toml']);
     await publishTrust({ folder: place, caPem, gitHosts: [], home: publishedHome(specs({})) });
     expect(readdirSync(place)).not.toContain('home');
+  });
+
+  test('lie beside what else is in the folder, which nobody touches', async () => {
+    const place = join(folder, 'in-use');
+    const thesis = join(place, 'home', 'ada', 'thesis.txt');
+    mkdirSync(dirname(thesis), { recursive: true });
+    writeFileSync(thesis, 'years of work');
+    for (const sources of [{}, { chatgpt: codex }, {}]) {
+      await publishTrust({ folder: place, caPem, gitHosts: [], home: publishedHome(specs(sources)) });
+      expect(readFileSync(thesis, 'utf8')).toBe('years of work');
+    }
+    expect(readdirSync(join(place, 'home'))).toEqual(['ada']);
+  });
+
+  test('are never put in place of the real ones', async () => {
+    vi.stubEnv('HOME', join(folder, 'own', 'home'));
+    try {
+      await expect(publish(join(folder, 'own'))).rejects.toThrow(
+        'is your own home: name another folder with --publish',
+      );
+    } finally {
+      vi.unstubAllEnvs();
+    }
+    expect(readdirSync(folder)).not.toContain('own');
   });
 
   test('are none where no login is configured: keys and what waits for a value are no logins', () => {

@@ -1,0 +1,38 @@
+// Sandboxes in containers get files of a login with placeholders from the gateway's folder: when the policy changes while it
+// runs, so do they.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { createLog } from '../../src/kit/log.ts';
+import { startGateway } from '../../src/service.ts';
+import { eventually } from '../support/eventually.ts';
+
+test('a login that comes into the configuration is published, and is gone with it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-published-'));
+  const config = join(folder, 'sallyport.yaml');
+  const write = (credentials: object): void =>
+    writeFileSync(
+      config,
+      stringify({ version: 1, listen: { proxy: '127.0.0.1:0' }, allow: [{ preset: 'openai' }], credentials }),
+    );
+  write({});
+  const publish = join(folder, 'published');
+  const log = createLog({ level: 'silent' });
+  const gateway = await startGateway({ home: join(folder, 'state'), config, publish, log });
+  const stub = join(publish, 'home/.codex/auth.json');
+  try {
+    expect(existsSync(stub)).toBe(false);
+    write({ chatgpt: { source: { login: { agent: 'codex', file: join(folder, 'auth.json') } } } });
+    await gateway.reload();
+    await eventually(() => existsSync(stub), 'the login is published');
+    expect(readFileSync(stub, 'utf8')).toContain('sallyport-placeholder-for-chatgpt');
+    write({});
+    await gateway.reload();
+    await eventually(() => !existsSync(join(publish, 'home')), 'the login is gone');
+  } finally {
+    await gateway.stop();
+    rmSync(folder, { recursive: true });
+  }
+});
