@@ -15,7 +15,7 @@ import { ghHost, ghHostsPath, type UserKeyFile, userKeyPlaces } from './user-key
 
 export interface UserKey {
   readonly source: SecretSource | null;
-  /** Where it was found, in words: `environment OPENAI_API_KEY`, `~/.codex/auth.json (ChatGPT login)`. Null with `source`. */
+  /** Where it was found, in words: `environment OPENAI_API_KEY`, `ChatGPT login in ~/.codex/auth.json`. Null with `source`. */
   readonly origin: string | null;
   /** A place that looked like it holds the key and was left alone, and why. */
   readonly problem: string | null;
@@ -99,7 +99,7 @@ export class UserKeys {
     for (const { words, ...spec } of logins === null ? [] : (userLogins.get(name) ?? [])) {
       if (logins === null) break;
       const source = openKnownLogin(name, spec, { ...logins, home });
-      const login = attempt(`${source.origin} (${words})`, () => (source.isLoggedIn() ? source : null));
+      const login = attempt(`${words} in ${source.origin}`, () => (source.isLoggedIn() ? source : null));
       if (login !== null) return login;
     }
     return { ...nothing, problem: problems[0] ?? null };

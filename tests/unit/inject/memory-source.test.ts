@@ -15,7 +15,7 @@ describe('a credential that waits for `secret set`', () => {
   const open = (): MemorySource =>
     new MemorySource('chatgpt', () => ({
       source: standIn,
-      origin: '~/.codex/auth.json (ChatGPT login)',
+      origin: 'ChatGPT login in ~/.codex/auth.json',
       problem: null,
     }));
 
@@ -24,7 +24,7 @@ describe('a credential that waits for `secret set`', () => {
     expect(await tokenIn(source.current())).toBe('of-the-user');
     expect(await tokenIn(source.renewed(refused, null))).toBe('renewed');
     expect(source.listed()).toBeNull();
-    expect([source.origin, source.problem]).toEqual(['~/.codex/auth.json (ChatGPT login)', 'it has ended']);
+    expect([source.origin, source.problem]).toEqual(['ChatGPT login in ~/.codex/auth.json', 'it has ended']);
   });
 
   test('and then only what was set, which nothing renews', async () => {

@@ -211,7 +211,7 @@ describe('the logins of the user', () => {
   ])('%s from ~/%s (%s)', (name, path, words, content) => {
     put(path, content);
     const found = findLogin(name);
-    expect(told(found)).toEqual(['the-token', `~/${path} (${words})`, null]);
+    expect(told(found)).toEqual(['the-token', `${words} in ~/${path}`, null]);
     expect(found.source?.current(null)).toMatchObject({ login: true });
     expect(noted).toContain('the-token');
     // Without the means to renew one, none is used.
