@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // What it costs to search answers for credentials. First the search alone, for several kinds of content and numbers of
-// known secrets; then a body through the whole gateway, with TLS on both sides, with and without `secrets.scrub`.
+// known secrets; then a body through the whole gateway, with TLS on both sides, without `secrets.scrub` and with it, for
+// one credential and for as many as a gateway commonly holds.
 // usage: node bench/scrub.mjs [MiB]     (first: npx tsc -p tsconfig.build.json; everything stays on loopback)
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createCipheriv, randomBytes } from 'node:crypto';
@@ -20,6 +21,8 @@ const main = fileURLToPath(new URL('../.sallyport-build/modules/main.js', import
 const chunkBytes = 16 * 1024;
 const sampleBytes = 4 * 1024 * 1024;
 const counts = [1, 10, 1000];
+const gatewayCounts = [1, 10];
+const rounds = 4;
 
 let seed = 1;
 const chance = () => {
@@ -64,9 +67,9 @@ const nanoseconds = (used, bytes) => ((used.user + used.system) * 1000) / bytes;
 function cipherCost() {
   const [key, iv, chunk] = [randomBytes(16), randomBytes(12), randomBytes(chunkBytes)];
   const before = process.cpuUsage();
-  const rounds = 4096;
-  for (let i = 0; i < rounds; i++) createCipheriv('aes-128-gcm', key, iv).update(chunk);
-  return nanoseconds(process.cpuUsage(before), rounds * chunkBytes);
+  const records = 4096;
+  for (let i = 0; i < records; i++) createCipheriv('aes-128-gcm', key, iv).update(chunk);
+  return nanoseconds(process.cpuUsage(before), records * chunkBytes);
 }
 
 function searchCost(scrubs, content, bytes) {
@@ -109,9 +112,16 @@ function searchTable() {
 }
 
 const home = mkdtempSync(join(tmpdir(), 'scrub-cost-'));
-const key = token('sk-bench-', 40);
+/** What a gateway commonly holds: the shortest decides how far apart the search looks. */
+const commonShapes = [
+  () => token('sk-ant-api03-', 95),
+  () => token('ghp_', 36),
+  () => token('ya29.', 75),
+  () => token('eyJhbGciOiJSUzI1NiJ9.', 60),
+];
+const keys = Array.from({ length: Math.max(...gatewayCounts) }, (_, i) => commonShapes[i % commonShapes.length]());
 
-/** Serves mib MiB of each content, and at /echo what it was sent as x-api-key. */
+/** Serves mib MiB of each content, and at /echo the keys that it was sent. */
 async function startUpstream() {
   const [keyFile, certificate] = [join(home, 'up.key'), join(home, 'up.pem')];
   const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=api.test';
@@ -120,7 +130,7 @@ async function startUpstream() {
     stdio: 'ignore',
   });
   const server = createServer({ key: readFileSync(keyFile), cert: readFileSync(certificate) }, (asked, answer) => {
-    if (asked.url === '/echo') return answer.end(`seen: ${asked.headers['x-api-key']}`);
+    if (asked.url === '/echo') return answer.end(keys.map((_, i) => asked.headers[`x-key-${i}`]).join(' '));
     const content = Object.values(contents)[Number(asked.url.slice(1))];
     let left = (mib * 1024 * 1024) / content.length;
     const more = () => {
@@ -134,16 +144,22 @@ async function startUpstream() {
   return { port: server.address().port, certificate, close: () => server.close() };
 }
 
-async function startGateway(upstream, scrub, proxyPort) {
-  const place = join(home, scrub ? 'on' : 'off');
-  writeFileSync(join(home, 'bench.key'), key, { mode: 0o600 });
+async function startGateway(upstream, scrub, known, proxyPort) {
+  const place = join(home, `port-${proxyPort}`);
+  const held = keys.slice(0, known);
+  const credentials = held.map((value, i) => {
+    const file = join(home, `key-${i}`);
+    writeFileSync(file, value, { mode: 0o600 });
+    return `  key-${i}: { hosts: [api.test], inject: { header: x-key-${i} }, source: { file: "${file}" } }`;
+  });
   const config = `${place}.yaml`;
   writeFileSync(
     config,
     `version: 1
 listen: { proxy: "127.0.0.1:${proxyPort}" }
 allow: [{ host: api.test, ports: [${upstream.port}] }]
-credentials: { bench: { hosts: [api.test], inject: { header: x-api-key }, source: { file: "${join(home, 'bench.key')}" } } }
+credentials:
+${credentials.join('\n')}
 upstream: { resolve: { api.test: 127.0.0.1 }, ca: "${upstream.certificate}" }
 secrets: { scrub: ${scrub} }
 `,
@@ -171,15 +187,17 @@ secrets: { scrub: ${scrub} }
       child.on('close', (code) => (code === 0 ? resolve(out) : reject(new Error(`curl ended with ${code}`))));
     });
   const seen = await get('/echo');
-  if (seen.includes(key) === scrub)
-    throw new Error(`secrets.scrub is ${scrub}, but the upstream's echo came as: ${seen}`);
+  const shown = held.filter((value) => seen.includes(value)).length;
+  if (shown !== (scrub ? 0 : known))
+    throw new Error(`secrets.scrub is ${scrub}, and of ${known} keys that the upstream echoed ${shown} came back`);
   return { pid: up.pid, get, end: () => new Promise((resolve) => up.once('exit', resolve) && up.kill('SIGTERM')) };
 }
 
 async function gatewayTable() {
   const upstream = await startUpstream();
-  const off = await startGateway(upstream, false, 8121);
-  const on = await startGateway(upstream, true, 8122);
+  const off = await startGateway(upstream, false, 1, 8121);
+  const searching = [];
+  for (const known of gatewayCounts) searching.push(await startGateway(upstream, true, known, 8122 + searching.length));
   const cost = async (gateway, path) => {
     const before = cpuSecondsOf(gateway.pid);
     await gateway.get(path, '-o', '/dev/null');
@@ -187,20 +205,22 @@ async function gatewayTable() {
     return cpuSecondsOf(gateway.pid) - before;
   };
   try {
-    console.log(`a body of ${mib} MiB through the gateway, seconds of its CPU, the best of four`);
-    console.log(`${''.padEnd(20)}${'unsearched'.padStart(12)}${'searched'.padStart(12)}${'ratio'.padStart(12)}`);
+    console.log(`a body of ${mib} MiB through the gateway, seconds of its CPU, the best of ${rounds}`);
+    const heads = gatewayCounts.flatMap((known) => [`${known} known`, 'ratio']);
+    console.log(`${''.padEnd(20)}${['unsearched', ...heads].map((head) => head.padStart(12)).join('')}`);
     for (const [i, name] of Object.keys(contents).entries()) {
-      const figures = { off: [], on: [] };
-      for (let round = 0; round < 4; round++) {
-        figures.off.push(await cost(off, `/${i}`));
-        figures.on.push(await cost(on, `/${i}`));
+      const best = [off, ...searching].map(() => Number.POSITIVE_INFINITY);
+      for (let round = 0; round < rounds; round++) {
+        for (const [which, gateway] of [off, ...searching].entries()) {
+          best[which] = Math.min(best[which], await cost(gateway, `/${i}`));
+        }
       }
-      const [without, withIt] = [Math.min(...figures.off), Math.min(...figures.on)];
-      const row = [without, withIt, withIt / without].map((figure) => figure.toFixed(2).padStart(12)).join('');
-      console.log(`${name.padEnd(20)}${row}`);
+      const [without, ...withIt] = best;
+      const row = [without, ...withIt.flatMap((seconds) => [seconds, seconds / without])];
+      console.log(`${name.padEnd(20)}${row.map((figure) => figure.toFixed(2).padStart(12)).join('')}`);
     }
   } finally {
-    await Promise.all([on.end(), off.end()]);
+    await Promise.all([off, ...searching].map((gateway) => gateway.end()));
     upstream.close();
   }
 }

@@ -41,10 +41,10 @@ export const signs = Uint8Array.from({ length: 256 }, (_, byte) => {
 /** What stands at `at`, where there is one of `signs`: see bytesOfEscape() and byteOfEscape(); or `nothing`, or `unfinished`. */
 export function readEscape(bytes: Uint8Array, at: number): number {
   const sign = bytes[at]!;
+  if (sign === percent) return readHex(bytes, at, 1);
   if (sign === newline) return packed(1, lineEnd);
   if (at + 1 >= bytes.length) return unfinished;
   const next = bytes[at + 1]!;
-  if (sign === percent) return readHex(bytes, at, 1);
   if (sign === carriageReturn) return next === newline ? packed(2, lineEnd) : nothing;
   return sign === backslash ? readBackslash(bytes, at, next) : readReference(bytes, at, next);
 }
@@ -114,12 +114,13 @@ function hasShortEscape(byte: number): boolean {
 
 /** Two hexadecimal digits, `before` bytes behind `at`. */
 function readHex(bytes: Uint8Array, at: number, before: number): number {
-  if (at + before >= bytes.length) return unfinished;
-  const high = digitOf(bytes[at + before]!);
-  if (high < 0) return nothing;
-  if (at + before + 1 >= bytes.length) return unfinished;
-  const low = digitOf(bytes[at + before + 1]!);
-  return low < 0 ? nothing : packed(before + 2, high * 16 + low);
+  const first = at + before;
+  if (first + 1 < bytes.length) {
+    // Negative if one of them is no digit.
+    const value = (digitOf(bytes[first]!) << 4) | digitOf(bytes[first + 1]!);
+    return value < 0 ? nothing : packed(before + 2, value);
+  }
+  return first < bytes.length && digitOf(bytes[first]!) < 0 ? nothing : unfinished;
 }
 
 /** A character reference of HTML, with its semicolon. */

@@ -1,46 +1,54 @@
-// Which pieces of four bytes occur at the beginnings of forms: a bit for each, found by hashing. It may say yes in vain,
-// never no: it decides only where to look closely. Grows with what is added, so that it stays right to say no mostly.
+// Which pieces of four bytes occur at the beginnings of forms: three bits of one word for each, found by hashing. It may
+// say yes in vain, never no: it decides only where to look closely. Grows with what is added, so that it stays right to
+// say no mostly, and is no larger than that takes: a look that no cache answers costs more than a few in vain.
 
 export const pieceBytes = 4;
 
-const leastBits = 16;
-const mostBits = 24;
-/** So many bits for each piece, so that one look in so many is in vain at worst: those cost more than the memory. */
-const bitsEach = 64;
+const leastWords = 2 ** 11;
+const mostWords = 2 ** 19;
+/** So many pieces to a word at most: one look in a hundred is in vain then. */
+const piecesInWord = 2;
 
 export class SecretPieces {
-  /** The bit of a piece is number hashOf(piece, shift). */
-  bits = new Int32Array(1 << (leastBits - 5));
-  shift = 32 - leastBits;
-  readonly #pieces: number[] = [];
+  /** The word of a piece is number hashOf(piece, shift), and all bits of maskOf(piece) are set in it. */
+  words = new Int32Array(leastWords);
+  shift = 32 - Math.log2(leastWords);
+  /** Those that must be put into a larger table; none when there will be no larger one. */
+  #pieces: number[] = [];
 
   add(piece: number): void {
+    this.#mark(piece);
+    if (this.words.length === mostWords) return;
     this.#pieces.push(piece);
-    const capacity = 2 ** (32 - this.shift);
-    if (this.#pieces.length * bitsEach > capacity && 32 - this.shift < mostBits) this.#grow();
-    else this.#mark(piece);
+    if (this.#pieces.length > piecesInWord * this.words.length) this.#grow();
   }
 
   has(piece: number): boolean {
-    const place = hashOf(piece, this.shift);
-    return (this.bits[place >>> 5]! & (1 << (place & 31))) !== 0;
+    const mask = maskOf(piece);
+    return (this.words[hashOf(piece, this.shift)]! & mask) === mask;
   }
 
   #mark(piece: number): void {
-    const place = hashOf(piece, this.shift);
-    this.bits[place >>> 5]! |= 1 << (place & 31);
+    this.words[hashOf(piece, this.shift)]! |= maskOf(piece);
   }
 
   #grow(): void {
-    this.shift -= 2;
-    this.bits = new Int32Array(2 ** (32 - this.shift - 5));
+    this.shift--;
+    this.words = new Int32Array(2 * this.words.length);
     for (const piece of this.#pieces) this.#mark(piece);
+    if (this.words.length === mostWords) this.#pieces = [];
   }
 }
 
 /** Fibonacci hashing: the high bits of a product with 2^32 / golden ratio. */
 export function hashOf(piece: number, shift: number): number {
   return Math.imul(piece, 0x9e3779b1) >>> shift;
+}
+
+/** Of another product: bits of the same one would follow from the word. */
+export function maskOf(piece: number): number {
+  const hash = Math.imul(piece, 0x85ebca6b);
+  return (1 << (hash >>> 27)) | (1 << (hash >>> 22)) | (1 << (hash >>> 17));
 }
 
 /** The piece at `at`, as DataView.getInt32() reads it in little-endian order. */

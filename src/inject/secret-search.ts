@@ -1,17 +1,8 @@
 // Finds credentials in bytes, in any of their forms, however many there are, without a close look at most bytes. Every form
 // is so long that its beginning covers one of the places where a piece is compared; what is escaped shows a sign.
-import {
-  byteOfEscape,
-  bytesOfEscape,
-  lineEnd,
-  maxEscapeBytes,
-  nothing,
-  readEscape,
-  signs,
-  unfinished,
-} from './match-form.ts';
+import { byteOfEscape, bytesOfEscape, lineEnd, maxEscapeBytes, readEscape, signs, unfinished } from './match-form.ts';
 import { type Form, formsOf, minSecretBytes } from './secret-forms.ts';
-import { hashOf, pieceAt, pieceBytes, SecretPieces } from './secret-pieces.ts';
+import { hashOf, maskOf, pieceAt, pieceBytes, SecretPieces } from './secret-pieces.ts';
 import { SecretTree } from './secret-tree.ts';
 
 export interface SecretPattern<L> {
@@ -21,7 +12,7 @@ export interface SecretPattern<L> {
 
 /** From one place that is looked at to the next, at most: where there are many, their pieces must not fill the table. */
 const longStride = 64;
-const shortStride = 20;
+const shortStride = 32;
 const fewPatterns = 32;
 /** What may lie between two characters of a piece: more line ends than one in a row end a form. */
 const maxReads = 2 * pieceBytes;
@@ -79,59 +70,56 @@ export class SecretSearch<L> {
     let next = from;
     if (from + stride <= last && this.size > 0) {
       const view = this.#viewOf(bytes);
-      const { bits, shift } = this.#pieces;
+      const { words, shift } = this.#pieces;
       for (let at = from + stride - 1; at <= last; at += stride) {
         const piece = view.getInt32(at, true);
-        const place = hashOf(piece, shift);
-        const isPiece = (bits[place >>> 5]! & (1 << (place & 31))) !== 0;
-        if (isPiece || (mayBeEscaped(view, at, piece) && this.#isSpelled(bytes, at))) {
-          if (this.#findBetween(bytes, next, at + 1)) return true;
+        const mask = maskOf(piece);
+        let isNear = (words[hashOf(piece, shift)]! & mask) === mask;
+        if (!isNear && mayBeEscaped(view, at, piece)) {
+          const clear = this.#clearOfEscaped(bytes, next, at);
+          isNear = clear < 0;
+          if (!isNear) at = clear;
         }
+        if (isNear && this.#findBetween(bytes, next, at + 1)) return true;
         next = at + 1;
       }
     }
     return this.#findBetween(bytes, next, bytes.length);
   }
 
-  /** Could an escaped form cover this place? Then what stands there, or an escape that reaches over it, begins a piece. */
-  #isSpelled(bytes: Buffer, at: number): boolean {
-    if (this.#isSpelledPiece(bytes, at, this.#pieces)) return true;
-    for (let i = at - 1; i > at - maxEscapeBytes && i >= 0; i--) {
-      const byte = bytes[i]!;
-      if (signs[byte] !== 2) continue;
-      if (this.#ownSigns[byte] === 1) return true;
-      // %2f reaches over the two bytes behind its sign.
-      if (byte === 0x25 && i < at - 2) continue;
-      const token = readEscape(bytes, i);
-      if (token === unfinished) return true;
-      if (token !== nothing && i + bytesOfEscape(token) > at && this.#isSpelledPiece(bytes, i, this.#pieces))
-        return true;
-    }
-    return false;
+  /**
+   * A place that no form covers which begins in [from, that place]: `at`, or the nearest sign before it, whose escape may
+   * reach over it. -1: there may be one. A sign inside another's escape is a backslash or none, and is then its own sign.
+   */
+  #clearOfEscaped(bytes: Buffer, from: number, at: number): number {
+    const least = Math.max(from, at - maxEscapeBytes + 1);
+    let sign = at - 1;
+    while (sign >= least && signs[bytes[sign]!] !== 2) sign--;
+    const here = sign < least ? at : sign;
+    return this.#isSpelledPiece(bytes, here, this.#pieces) ? -1 : here;
   }
 
   /** The piece that begins at `at` when escapes are read and line ends left out. True also when it cannot be told. */
   #isSpelledPiece(bytes: Buffer, at: number, pieces: SecretPieces): boolean {
     let piece = 0;
-    let count = 0;
+    let bits = 0;
     let here = at;
     for (let reads = 0; reads < maxReads; reads++) {
       if (here >= bytes.length) return true;
       let value = bytes[here]!;
-      let length = 1;
-      if (signs[value] !== 0) {
+      if (signs[value] === 0) here++;
+      else {
         if (this.#ownSigns[value] === 1) return true;
         const token = readEscape(bytes, here);
-        if (token === unfinished) return true;
-        if (token === nothing) return false;
+        if (token < 0) return token === unfinished;
         value = byteOfEscape(token);
-        length = bytesOfEscape(token);
+        here += bytesOfEscape(token);
+        if (value === lineEnd) continue;
       }
-      here += length;
-      if (value === lineEnd) continue;
       if (this.#letters[value] === 0) return false;
-      piece |= value << (8 * count);
-      if (++count === pieceBytes) return pieces.has(piece);
+      piece |= value << bits;
+      bits += 8;
+      if (bits === 8 * pieceBytes) return pieces.has(piece);
     }
     return false;
   }

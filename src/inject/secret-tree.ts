@@ -26,9 +26,6 @@ class Branch<L> {
 /** A form instead of a branch: from here on there is no other. */
 type Node<L> = Branch<L> | LabelledForm<L>;
 
-/** A word at the end of a line is waited for only when so much of it is like the beginning of a form. */
-const bytesBeforeLineEnd = 4;
-
 export class SecretTree<L> {
   /** What the last walk found: the longest that is whole, and where it ends; `nothing` if there was none. */
   end = nothing;
@@ -80,7 +77,7 @@ export class SecretTree<L> {
       if (!afterLine) this.#noteWhole(node, depth, here);
       if (isDone(node, depth)) return;
       if (here >= bytes.length) {
-        if (!afterLine || depth >= bytesBeforeLineEnd) this.unfinished ??= anyOf(node);
+        this.unfinished ??= anyOf(node);
         return;
       }
       const byte = bytes[here]!;
@@ -147,7 +144,7 @@ export class SecretTree<L> {
     const begun = Buffer.from(bytes.subarray(at)).toString('latin1');
     const fits = (byte: number): boolean =>
       mayBecome(begun, byte) || (kind === 'hex' && mayBecome(begun, upperCase(byte)));
-    const ends = kind !== 'plain' && depth >= bytesBeforeLineEnd && mayEndLine(begun);
+    const ends = kind !== 'plain' && depth > 0 && mayEndLine(begun);
     const goesOn = ends || (node instanceof Branch ? [...node.next.keys()].some(fits) : fits(node.bytes[depth]!));
     if (goesOn) this.unfinished ??= anyOf(node);
   }

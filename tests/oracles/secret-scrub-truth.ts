@@ -106,27 +106,27 @@ function spellingsIn(form: Written, at: number): string[] {
 
 /** The farthest end of this form at this place, or -1. All ways to read the text are followed at once. */
 function readForm(form: Written, text: string, start: number): { end: number; unfinished: boolean } {
-  let places = new Map([[start, false]]);
+  let places = new Set([start]);
   let unfinished = false;
   const isCut = (spelling: string, at: number): boolean =>
     text.length - at < spelling.length && spelling.startsWith(text.slice(at));
   for (let i = 0; i < form.text.length; i++) {
-    const next = new Map<number, boolean>();
-    for (const [place, afterLine] of places) {
-      const from: [number, boolean][] = [[place, afterLine]];
+    const next = new Set<number>();
+    for (const place of places) {
+      const from = [place];
       if (form.wrapped && i > 0) {
         for (const line of lineEnds) {
-          if (text.startsWith(line, place)) from.push([place + line.length, true]);
-          else if (i >= 4 && place < text.length && isCut(line, place)) unfinished = true;
+          if (text.startsWith(line, place)) from.push(place + line.length);
+          else if (place < text.length && isCut(line, place)) unfinished = true;
         }
       }
-      for (const [at, isAfter] of from) {
+      for (const at of from) {
         if (at >= text.length) {
-          if (!isAfter || i >= 4) unfinished = true;
+          unfinished = true;
           continue;
         }
         for (const spelling of spellingsIn(form, i)) {
-          if (text.startsWith(spelling, at)) next.set(at + spelling.length, false);
+          if (text.startsWith(spelling, at)) next.add(at + spelling.length);
           else if (isCut(spelling, at)) unfinished = true;
         }
       }
