@@ -62,19 +62,20 @@ test('uploads, confirmations and downloads go to the storage under its own name 
   ];
   expect(replies.map(({ status, body }) => `${status} ${body}`)).toEqual(['200 ', '200 ', '200 the object']);
   const confirmed = JSON.stringify({ oid: object.oid, size: 50 });
+  const plainly = { 'accept-encoding': 'identity' };
   expect(seen).toEqual([
     {
       line: 'PUT /bucket?sig=1',
       host: `${plain}:8443`,
-      fields: { 'content-length': '50', 'x-key': 'k' },
+      fields: { ...plainly, 'content-length': '50', 'x-key': 'k' },
       body: object.content.toString('latin1'),
     },
     {
       line: 'POST /bucket?sig=1',
       host: `${plain}:8443`,
-      fields: { 'content-length': String(confirmed.length), 'content-type': lfsType, 'x-key': 'k' },
+      fields: { ...plainly, 'content-length': String(confirmed.length), 'content-type': lfsType, 'x-key': 'k' },
       body: confirmed,
     },
-    { line: 'GET /bucket?sig=1', host: `${plain}:8443`, fields: { 'x-key': 'k' }, body: '' },
+    { line: 'GET /bucket?sig=1', host: `${plain}:8443`, fields: { ...plainly, 'x-key': 'k' }, body: '' },
   ]);
 });

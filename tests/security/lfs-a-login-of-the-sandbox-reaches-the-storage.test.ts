@@ -41,6 +41,7 @@ describe('of what the sandbox sent only the needful goes to the storage', () => 
     const seen = ground.upstream.stored[0]!;
     expect(fieldsOf(seen.headers)).toEqual({
       accept: '*/*',
+      'accept-encoding': 'identity',
       authorization: `Bearer ${storageKey}`,
       'if-match': '*',
       'user-agent': 'me',
@@ -55,6 +56,7 @@ describe('of what the sandbox sent only the needful goes to the storage', () => 
     const reply = await ask(ground, upload!.href, { method: 'PUT', headers, body: object.content });
     expect(reply.status).toBe(200);
     expect(fieldsOf(ground.upstream.stored[0]!.headers)).toEqual({
+      'accept-encoding': 'identity',
       authorization: `Bearer ${storageKey}`,
       'content-length': '1000',
       'content-type': 'image/png',
