@@ -7,6 +7,10 @@ const readable: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br'
 /** What `*` stands for that can be read, but for identity, which is welcome anyway. */
 const forAnyCoding: readonly string[] = ['gzip', 'br', 'deflate'];
 const plain = 'identity';
+/** A client says the same with every request; a hostile one may think up others without end. */
+const maxAnswered = 256;
+const maxRememberedChars = 256;
+const answered = new Map<string, string>();
 const refusal = /;\s*q\s*=\s*0(?:\.0{0,3})?\s*$/i;
 
 /**
@@ -15,6 +19,17 @@ const refusal = /;\s*q\s*=\s*0(?:\.0{0,3})?\s*$/i;
  */
 export function readableWish(value: string | undefined): string {
   if (value === undefined) return plain;
+  if (value.length > maxRememberedChars) return cutDown(value);
+  let wish = answered.get(value);
+  if (wish === undefined) {
+    wish = cutDown(value);
+    if (answered.size >= maxAnswered) answered.clear();
+    answered.set(value, wish);
+  }
+  return wish;
+}
+
+function cutDown(value: string): string {
   const wishes = value
     .split(',')
     .map((wish) => wish.trim())
