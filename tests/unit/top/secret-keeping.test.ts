@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Injected } from '../../../src/flow/flow.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
 import type { ForwardStage } from '../../../src/forward/forward-stage.ts';
+import type { SandboxRegistry } from '../../../src/identify/registry.ts';
 import { LfsTicketStore } from '../../../src/inject/lfs-ticket-store.ts';
 import { createLog } from '../../../src/kit/log.ts';
 import { placeholderFor } from '../../../src/kit/placeholder.ts';
@@ -26,7 +27,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function keeping(script: (flow: Injected) => void): SecretKeeping {
+function keeping(script: (flow: Injected) => void, app: CredentialSpec['source'] | null = null): SecretKeeping {
   const path = join(folder, 'refresh');
   writeFileSync(path, 'the-refresh-token-of-ada', { mode: 0o600 });
   const made = handMadePolicy({ credentials: [{ name: 'my-api', hosts: ['api.example.com'] }] });
@@ -45,7 +46,7 @@ function keeping(script: (flow: Injected) => void): SecretKeeping {
   const policy = {
     ...made,
     secrets: { ...made.secrets, misplaced: 'revoke' as const },
-    credentials: new Map([...made.credentials].map(([name, spec]) => [name, { ...spec, source }])),
+    credentials: new Map([...made.credentials].map(([name, spec]) => [name, { ...spec, source: app ?? source }])),
   };
   const forward: ForwardStage = {
     name: 'forward',
@@ -60,7 +61,9 @@ function keeping(script: (flow: Injected) => void): SecretKeeping {
     policy: () => policy,
     forward: () => forward,
     registry: () => {
-      throw new Error('not in this test');
+      if (app === null) throw new Error('not in this test');
+      // Somebody else has the id by now.
+      return { lookUpId: () => ({}) } as unknown as SandboxRegistry;
     },
     lfsTickets: new LfsTicketStore(),
     home: folder,
@@ -114,4 +117,23 @@ test('what is only asked about (`sallyport check`) is refused as it would be, an
   await expect(inject.preview(flow)).rejects.toMatchObject({ code: 'secret.placeholder-misplaced' });
   await new Promise((resolve) => setImmediate(resolve));
   expect(lines).toEqual([]);
+});
+
+test('a token of a GitHub App is not minted for a registration that is no longer in force', async () => {
+  const path = join(folder, 'key.pem');
+  writeFileSync(path, 'no key is looked at', { mode: 0o600 });
+  const { secrets } = keeping(() => {}, {
+    kind: 'github-app',
+    appId: '1',
+    privateKey: { kind: 'file', path },
+    installation: null,
+    permissions: null,
+    usable: {},
+    api: { host: 'api.github.com', prefix: '' },
+  });
+  const flow = authorized({ permission: { credential: 'my-api', repository: 'acme/widgets' } });
+  const asker = { ...flow, sandbox: { ...flow.sandbox, repos: ['acme/widgets'] } };
+  await expect(async () => secrets.resolve('my-api', asker)).rejects.toMatchObject({ code: 'credential.unreadable' });
+  expect(secrets.list()[0]!.error).toContain('no longer registered');
+  expect(asked).toEqual([]);
 });
