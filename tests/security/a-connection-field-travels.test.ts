@@ -54,7 +54,9 @@ describe('what belongs to the connection with the sandbox does not reach the ups
       'HTTP2-Settings: AAMAAABk',
       'Accept: */*',
     );
-    expect(head).toBe('post /x http/1.1\r\nhost: open.example\r\naccept: */*\r\ncontent-length: 2\r\naccept-encoding: identity\r\n\r\n');
+    expect(head).toBe(
+      'post /x http/1.1\r\nhost: open.example\r\naccept: */*\r\ncontent-length: 2\r\naccept-encoding: identity\r\n\r\n',
+    );
   });
 
   test('the proof that was given with CONNECT stays at the door', async () => {

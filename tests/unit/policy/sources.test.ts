@@ -254,3 +254,13 @@ describe('the section `secrets`', () => {
     );
   });
 });
+
+describe('where a credential goes', () => {
+  test.each(['User-Agent', 'x_request_id', 'Accept-Language', 'Referer'])(
+    'is never %s, which upstreams send back',
+    async (name) => {
+      const text = `${head}credentials: {own: {hosts: api.example.com, inject: {header: ${name}}}}\n`;
+      expect(await problems(text)).toContain('send this field back');
+    },
+  );
+});
