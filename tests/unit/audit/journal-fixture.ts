@@ -75,8 +75,11 @@ export function tamper(directory: string, change: (lines: string[]) => string[],
   writeFileSync(path, `${change(lines).join('\n')}\n`);
 }
 
-export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+export async function collect<T>(items: AsyncIterable<T>, onItem: () => void = () => {}): Promise<T[]> {
   const all: T[] = [];
-  for await (const item of items) all.push(item);
+  for await (const item of items) {
+    all.push(item);
+    onItem();
+  }
   return all;
 }
