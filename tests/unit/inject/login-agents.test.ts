@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openKnownLogin, openLogin } from '../../../src/inject/oauth-open.ts';
-import type { OAuthSource } from '../../../src/inject/oauth-source.ts';
-import type { LoginAgent } from '../../../src/policy/compiled.ts';
+import { openLogin } from '../../../src/inject/oauth-open.ts';
 import { jwtUntil, OAuthGround, tokenIn } from './oauth-ground.ts';
 
 let ground: OAuthGround;
@@ -10,15 +8,6 @@ beforeEach(() => {
   ground = new OAuthGround();
 });
 afterEach(() => ground.end());
-
-function open(
-  name: string,
-  agent: LoginAgent,
-  provider: string | null = null,
-  path: string | null = null,
-): OAuthSource {
-  return openKnownLogin(name, { kind: 'login', agent, path, provider }, ground.deps);
-}
 
 /** Unknown members, as other versions of an agent may have them; one that is a name of JavaScript's. */
 const unknown = { later: [1, { deep: null }], __proto__x: 1.5, text: 'ü "quoted" \\ \u2028' };
@@ -29,7 +18,7 @@ describe('each agent keeps its login in its own way', () => {
     const entry = { accessToken: 'old', refreshToken: 'r0', expiresAt: 1, subscriptionType: 'max', ...unknown };
     ground.put(path, { mcpOAuth: { x: { accessToken: 'other' } }, claudeAiOauth: entry, ...unknown });
     ground.extra = { scope: 'user:profile user:inference' };
-    expect(await tokenIn(open('anthropic', 'claude').current())).toBe('access-token-1');
+    expect(await tokenIn(ground.open('anthropic', 'claude').current())).toBe('access-token-1');
     expect(ground.asked[0]?.members.scope).toContain('user:inference user:sessions:claude_code');
     expect(ground.read(path)).toEqual({
       mcpOAuth: { x: { accessToken: 'other' } },
@@ -52,7 +41,7 @@ describe('each agent keeps its login in its own way', () => {
     ground.put(path, { OPENAI_API_KEY: null, tokens, last_refresh: '2026-01-01T00:00:00Z', ...unknown });
     ground.lifeSeconds = null;
     ground.extra = { access_token: next, id_token: 'new-id-token', token_type: undefined };
-    const found = await open('chatgpt', 'codex').current();
+    const found = await ground.open('chatgpt', 'codex').current();
     expect(await tokenIn(found)).toBe(next);
     expect(found).toMatchObject({
       login: true,
@@ -85,20 +74,20 @@ describe('each agent keeps its login in its own way', () => {
     for (const account of ['a\r\nX-Other: b', 'a b', 'a, b', 'x'.repeat(129), 7]) {
       ground.put('.codex/auth.json', { tokens: { refresh_token: 'r0', account_id: account } });
       ground.good = null;
-      expect(await open('chatgpt', 'codex').current()).toMatchObject({ fields: [] });
+      expect(await ground.open('chatgpt', 'codex').current()).toMatchObject({ fields: [] });
     }
   });
 
   test('codex: the account goes out with a token that had to be asked for first', async () => {
     ground.put('.codex/auth.json', { tokens: { refresh_token: 'r0', account_id: 'acc-1' } });
-    const found = await open('chatgpt', 'codex').current();
+    const found = await ground.open('chatgpt', 'codex').current();
     expect(await tokenIn(found)).toBe('access-token-1');
     expect(found?.fields).toEqual([['ChatGPT-Account-Id', 'acc-1']]);
   });
 
   test('codex with an API key in force has no login, whatever is left in the file', () => {
     ground.put('.codex/auth.json', { auth_mode: 'apikey', tokens: { access_token: 'a', refresh_token: 'r' } });
-    expect(open('chatgpt', 'codex').current()).toBeNull();
+    expect(ground.open('chatgpt', 'codex').current()).toBeNull();
   });
 
   test('gemini: the refresh token stays the same', async () => {
@@ -107,7 +96,7 @@ describe('each agent keeps its login in its own way', () => {
     ground.put(path, { ...before, ...unknown });
     ground.rotates = false;
     ground.extra = { id_token: 'an-id-token' };
-    const source = open('gemini', 'gemini');
+    const source = ground.open('gemini', 'gemini');
     expect(await tokenIn(source.current())).toBe('access-token-1');
     expect(ground.asked).toMatchObject([
       {
@@ -146,7 +135,7 @@ describe('each agent keeps its login in its own way', () => {
       other: { type: 'oauth', access: 'x', refresh: 'y', expires: 0 },
     };
     ground.put(path, { [provider]: entry, ...others });
-    const found = await open(name, 'opencode').current();
+    const found = await ground.open(name, 'opencode').current();
     expect(found?.fields).toEqual(provider === 'openai' ? [['ChatGPT-Account-Id', 'acc-2']] : []);
     expect(ground.asked).toMatchObject([{ host, contentType, members: { refresh_token: 'r0' } }]);
     const renewed = { access: 'access-token-1', refresh: 'refresh-token-1', expires: ground.nowMs + 3_600_000 };
@@ -156,7 +145,7 @@ describe('each agent keeps its login in its own way', () => {
   test('opencode: its login at GitHub goes out as it is and is never renewed', async () => {
     const path = '.local/share/opencode/auth.json';
     ground.put(path, { 'github-copilot': { type: 'oauth', access: 'a', refresh: 'gho_token', expires: 0 } });
-    const source = open('copilot', 'opencode');
+    const source = ground.open('copilot', 'opencode');
     const found = await source.current();
     expect(await tokenIn(found)).toBe('gho_token');
     expect(found).toMatchObject({ login: true, expiresAtMs: null });
@@ -165,7 +154,7 @@ describe('each agent keeps its login in its own way', () => {
     // Of an enterprise: for another host.
     const enterpriseUrl = 'ghe.example';
     ground.put(path, { 'github-copilot': { type: 'oauth', access: 'a', refresh: 'b', expires: 0, enterpriseUrl } });
-    expect(open('copilot', 'opencode').current()).toBeNull();
+    expect(ground.open('copilot', 'opencode').current()).toBeNull();
   });
 
   test('opencode: a login at an instance of GitLab goes to no other', () => {
@@ -174,15 +163,15 @@ describe('each agent keeps its login in its own way', () => {
       gitlab: { type: 'oauth', access: 'a-token', refresh: 'r', expires: ground.nowMs + 4e6, enterpriseUrl },
     });
     ground.put(path, at('https://gitlab.com'));
-    expect(open('gitlab', 'opencode').current()).not.toBeNull();
+    expect(ground.open('gitlab', 'opencode').current()).not.toBeNull();
     ground.put(path, at('https://gitlab.corp.example'));
-    expect(open('gitlab', 'opencode').current()).toBeNull();
+    expect(ground.open('gitlab', 'opencode').current()).toBeNull();
   });
 
   test('opencode: a key of Poe that has ended is told, with what to do', async () => {
     const entry = { type: 'oauth', access: 'poe-key', refresh: 'poe-key', expires: ground.nowMs + 4e6 };
     ground.put('.local/share/opencode/auth.json', { poe: entry });
-    const source = open('poe', 'opencode');
+    const source = ground.open('poe', 'opencode');
     expect(await tokenIn(source.current())).toBe('poe-key');
     ground.pass(4000);
     await expect(tokenIn(source.current())).rejects.toThrow('cannot be renewed: run `opencode auth login` (poe)');
@@ -190,10 +179,10 @@ describe('each agent keeps its login in its own way', () => {
   });
 
   test('opencode: an entry that nobody knows how to renew is told with those that are known', () => {
-    expect(() => open('my-api', 'opencode', 'snowflake')).toThrow(
+    expect(() => ground.open('my-api', 'opencode', 'snowflake')).toThrow(
       "of opencode's logins these can be used: anthropic, openai, github-copilot, xai, gitlab, poe. Name one as `provider`",
     );
-    expect(() => open('my-api', 'opencode', '__proto__')).toThrow('can be used');
+    expect(() => ground.open('my-api', 'opencode', '__proto__')).toThrow('can be used');
     const spec = { kind: 'login', agent: 'opencode', path: null, provider: 'snowflake' } as const;
     expect(() => openLogin('my-api', spec, ground.deps).current(null)).toThrow('can be used');
   });

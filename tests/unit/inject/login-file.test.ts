@@ -10,9 +10,6 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openKnownLogin } from '../../../src/inject/oauth-open.ts';
-import type { OAuthSource } from '../../../src/inject/oauth-source.ts';
-import type { LoginAgent } from '../../../src/policy/compiled.ts';
 import { eventually } from '../../support/eventually.ts';
 import { jwtUntil, OAuthGround, tokenIn } from './oauth-ground.ts';
 
@@ -22,15 +19,6 @@ beforeEach(() => {
   ground = new OAuthGround();
 });
 afterEach(() => ground.end());
-
-function open(
-  name: string,
-  agent: LoginAgent,
-  provider: string | null = null,
-  path: string | null = null,
-): OAuthSource {
-  return openKnownLogin(name, { kind: 'login', agent, path, provider }, ground.deps);
-}
 
 describe('what is written back', () => {
   const path = '.claude/.credentials.json';
@@ -42,7 +30,7 @@ describe('what is written back', () => {
     const real = ground.put('dotfiles/claude.json', login('old', 'r0'), 0o640);
     mkdirSync(join(ground.home, '.claude'));
     symlinkSync(real, join(ground.home, path));
-    await open('anthropic', 'claude').current();
+    await ground.open('anthropic', 'claude').current();
     expect(readFileSync(real, 'utf8')).toContain('refresh-token-1');
     expect(statSync(real).mode & 0o777).toBe(0o640);
     expect(readdirSync(dirname(real))).toEqual(['claude.json']);
@@ -52,7 +40,7 @@ describe('what is written back', () => {
 
   test('keeps to one line where the agent does', async () => {
     ground.put(path, `${JSON.stringify(login('old', 'r0'))}\n`);
-    await open('anthropic', 'claude').current();
+    await ground.open('anthropic', 'claude').current();
     const text = readFileSync(join(ground.home, path), 'utf8');
     expect(text.trimEnd()).not.toContain('\n');
     expect(text.endsWith('\n')).toBe(true);
@@ -64,7 +52,7 @@ describe('what is written back', () => {
       ground.put(path, { ...login('old', 'r0'), mcpOAuth: { added: true } });
       return null;
     };
-    await open('anthropic', 'claude').current();
+    await ground.open('anthropic', 'claude').current();
     expect(ground.read(path)).toMatchObject({
       mcpOAuth: { added: true },
       claudeAiOauth: { refreshToken: 'refresh-token-1' },
@@ -79,7 +67,7 @@ describe('what is written back', () => {
       });
       return null;
     };
-    const source = open('anthropic', 'claude');
+    const source = ground.open('anthropic', 'claude');
     await source.current();
     expect(ground.read(path)).toMatchObject({ claudeAiOauth: { refreshToken: 'mine-r' } });
     ground.pass(2);
@@ -92,7 +80,7 @@ describe('what is written back', () => {
       ground.put(path, {});
       return null;
     };
-    const source = open('anthropic', 'claude');
+    const source = ground.open('anthropic', 'claude');
     await source.current();
     expect(ground.read(path)).toEqual({});
     ground.pass(2);
@@ -101,7 +89,7 @@ describe('what is written back', () => {
 
   test('a login that an agent outside has renewed is taken over, and its spent one is not sent', async () => {
     ground.put(path, login('old', 'r0'));
-    const source = open('anthropic', 'claude');
+    const source = ground.open('anthropic', 'claude');
     source.listed();
     ground.put(path, { claudeAiOauth: { accessToken: 'theirs', refreshToken: 'r1', expiresAt: ground.nowMs + 4e6 } });
     expect(await tokenIn(source.current())).toBe('theirs');
@@ -114,13 +102,13 @@ describe('what is written back', () => {
       ground.put(path, { claudeAiOauth: { accessToken: 'theirs', refreshToken: 'r1', expiresAt: ground.nowMs + 4e6 } });
       return { status: 400, body: { error: 'invalid_grant' } };
     };
-    expect(await tokenIn(open('anthropic', 'claude').current())).toBe('theirs');
+    expect(await tokenIn(ground.open('anthropic', 'claude').current())).toBe('theirs');
     expect(ground.reports).toEqual([]);
   });
 
   test('a file that is half written at the moment does not interrupt anything', async () => {
     ground.put(path, { claudeAiOauth: { accessToken: 'good', refreshToken: 'r0', expiresAt: ground.nowMs + 4e6 } });
-    const source = open('anthropic', 'claude');
+    const source = ground.open('anthropic', 'claude');
     await source.current();
     writeFileSync(join(ground.home, path), '{"claudeAi');
     ground.pass(2);
@@ -136,7 +124,7 @@ describe('what cannot be saved', () => {
       tokens: { access_token: jwtUntil(ground.nowMs - 1000), refresh_token: 'r0', account_id: 'a' },
     });
     symlinkSync(long, join(ground.home, path));
-    const source = open('chatgpt', 'codex');
+    const source = ground.open('chatgpt', 'codex');
     expect(await tokenIn(source.current())).toBe('access-token-1');
     expect(ground.reports).toMatchObject([
       {
@@ -173,7 +161,7 @@ describe('what cannot be saved', () => {
       tokens: { access_token: jwtUntil(1), refresh_token: 'r0' },
     });
     symlinkSync(long, join(ground.home, path));
-    const source = open('chatgpt', 'codex');
+    const source = ground.open('chatgpt', 'codex');
     await source.current();
     rmSync(join(ground.home, path));
     renameSync(long, join(ground.home, path));
@@ -187,7 +175,7 @@ describe('what cannot be saved', () => {
       tokens: { access_token: jwtUntil(1), refresh_token: 'r0' },
     });
     symlinkSync(long, join(ground.home, path));
-    const source = open('chatgpt', 'codex');
+    const source = ground.open('chatgpt', 'codex');
     const secret = await source.current();
     if (secret === null) throw new Error('nobody is logged in');
     expect(source.problem).toMatch(/^the new refresh token could not be saved/);

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { reveal, type Secret } from '../../../src/flow/secret.ts';
 import type { TokenCall } from '../../../src/inject/oauth-call.ts';
-import type { OAuthDeps } from '../../../src/inject/oauth-open.ts';
+import { type OAuthDeps, openKnownLogin } from '../../../src/inject/oauth-open.ts';
+import type { OAuthSource } from '../../../src/inject/oauth-source.ts';
+import type { LoginAgent } from '../../../src/policy/compiled.ts';
 
 export interface AskedRequest {
   readonly host: string;
@@ -49,6 +51,11 @@ export class OAuthGround {
       return { status, body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) };
     },
   };
+
+  /** The login of an agent, from its own file in this home or from `path`. */
+  open(name: string, agent: LoginAgent, provider: string | null = null, path: string | null = null): OAuthSource {
+    return openKnownLogin(name, { kind: 'login', agent, path, provider }, this.deps);
+  }
 
   put(path: string, content: object | string, mode = 0o600): string {
     const file = join(this.home, path);
