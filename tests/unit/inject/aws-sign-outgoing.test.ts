@@ -151,6 +151,7 @@ describe('the body of a request to AWS', () => {
 
   test('bodies that never end take no more memory of the gateway than one sandbox may have', async () => {
     const flow = await clientFlow({ ...bedrock, method: 'POST', path: '/model/a/invoke', body });
+    expect(maxReadingBytes).toBeLessThanOrEqual(256 * 1024 * 1024);
     const hanging = Array.from({ length: maxReadingBytes / maxHashedBytes }, () => {
       const exchange: Exchange = { ...exchangeWith(body), requestFraming: { kind: 'chunked' }, sendBody: () => {} };
       exchange.asPayload = () => exchange;
