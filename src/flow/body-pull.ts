@@ -4,11 +4,18 @@ import type { BodyWriter, Exchange } from './exchange.ts';
 
 /** As much as is taken in before the sender is asked to wait. */
 const maxWaitingBytes = 256 * 1024;
+/** Where more pieces wait, small ones are put together: each would take a hundred bytes and a turn of its own. */
+const manyPieces = 64;
+const smallBytes = 1024;
+const roomBytes = 16 * 1024;
 
 export class BodyPull implements BodyWriter, AsyncIterable<Buffer> {
   onDrain: (() => void) | null = null;
-  #waiting: Buffer[] = [];
+  readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
+  /** Small pieces that came last. */
+  #room: Buffer | null = null;
+  #roomUsed = 0;
   #ended = false;
   #failure: Error | null = null;
   #wake: (() => void) | null = null;
@@ -21,7 +28,11 @@ export class BodyPull implements BodyWriter, AsyncIterable<Buffer> {
   }
 
   write(chunk: Buffer): boolean {
-    this.#waiting.push(chunk);
+    if (this.#waiting.length >= manyPieces && chunk.length <= smallBytes) this.#gather(chunk);
+    else {
+      this.#closeRoom();
+      this.#waiting.push(chunk);
+    }
     this.#waitingBytes += chunk.length;
     this.#wake?.();
     return this.#waitingBytes < maxWaitingBytes;
@@ -43,10 +54,11 @@ export class BodyPull implements BodyWriter, AsyncIterable<Buffer> {
   async next(): Promise<Buffer | null> {
     for (;;) {
       if (this.#failure !== null) throw this.#failure;
+      if (this.#waiting.length === 0) this.#closeRoom();
       const chunk = this.#waiting.shift();
       if (chunk !== undefined) {
         this.#waitingBytes -= chunk.length;
-        if (this.#waiting.length === 0) this.onDrain?.();
+        if (this.#waitingBytes === 0) this.onDrain?.();
         return chunk;
       }
       if (this.#ended) return null;
@@ -55,6 +67,20 @@ export class BodyPull implements BodyWriter, AsyncIterable<Buffer> {
       });
       this.#wake = null;
     }
+  }
+
+  #gather(chunk: Buffer): void {
+    if (this.#room !== null && this.#roomUsed + chunk.length > this.#room.length) this.#closeRoom();
+    this.#room ??= Buffer.allocUnsafeSlow(roomBytes);
+    chunk.copy(this.#room, this.#roomUsed);
+    this.#roomUsed += chunk.length;
+  }
+
+  #closeRoom(): void {
+    if (this.#room === null) return;
+    this.#waiting.push(this.#room.subarray(0, this.#roomUsed));
+    this.#room = null;
+    this.#roomUsed = 0;
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<Buffer> {

@@ -30,6 +30,10 @@ export class ExchangeView implements Exchange {
     return this.inner.answered;
   }
 
+  get heldBackUntilMs(): number {
+    return this.inner.heldBackUntilMs ?? Number.NEGATIVE_INFINITY;
+  }
+
   get onAbandoned(): (() => void) | null {
     return this.inner.onAbandoned;
   }

@@ -45,6 +45,11 @@ export interface Exchange {
   readonly bytesOut: number;
   /** True once the head of a final answer has been given. */
   readonly answered: boolean;
+  /**
+   * Until when a body was last held back here on purpose, as `performance.now()` tells it: Infinity while it is. That time
+   * is nobody's silence. Left out: it never was.
+   */
+  readonly heldBackUntilMs?: number;
 
   /**
    * The same conversation in payload form, for a stage that reads or changes a body. To be asked before anything was

@@ -1,5 +1,6 @@
 // The nouns of the path. A flow is one request; each stage learns one thing about it and hands on a richer flow:
 // Arrived -> Accepted -> Identified -> Authorized -> Injected -> Forwarded. The types make the order a fact.
+import type { AnswerMeter, Used } from './answer-meter.ts';
 import type { Exchange } from './exchange.ts';
 import type { GithubEffect } from './github-effects.ts';
 import type { HeaderList } from './header-list.ts';
@@ -69,6 +70,10 @@ export interface Arrived {
   readonly asked?: string;
   /** What of a credential it carries where that does not belong, in words for the journal. */
   readonly incident?: string;
+  /** Told what the answer of a model cost; absent: it goes to no model. */
+  readonly meter?: AnswerMeter;
+  /** What it cost so far. */
+  readonly used?: Used;
 }
 
 /** The one reading of a request that every decision uses. */
@@ -109,6 +114,10 @@ export interface Permission {
   readonly github: GithubRequest | null;
   /** The repository it is about, canonical `owner/name`; null: none, or not known from its address. */
   readonly repository: string | null;
+  /** A person is asked first: the rule that says so. Absent: nobody is. */
+  readonly askedBy?: string;
+  /** The door answers it itself: nothing is forwarded. */
+  readonly inside?: true;
 }
 
 /** A call of GitHub's API, read from its method and path. What its body says is judged after this. */

@@ -29,6 +29,7 @@ export function renderRefusal(refusal: Refusal, flow: Arrived): RefusalAnswer {
   headers.append('Cache-Control', 'no-store');
   // Tells our own no from one of the upstream.
   headers.append('X-Sallyport-Refused', refusal.code);
+  if (refusal.endsConnection) headers.append('Connection', 'close');
   if (refusal.status === 407) headers.append('Proxy-Authenticate', 'Basic realm="sallyport"');
   if (refusal.retryAfterSeconds !== null) headers.append('Retry-After', String(refusal.retryAfterSeconds));
   const said = forLfs || isGithubApi(flow) ? { message: `${refusal.message}. ${refusal.hint}` } : {};

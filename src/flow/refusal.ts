@@ -17,6 +17,17 @@ export const refusalStatus = {
   'limit.rate': 429,
   'limit.concurrent': 429,
   'limit.connections': 429,
+  'limit.connection-rate': 429,
+  'limit.http2-flood': 429,
+  'limit.frames': 429,
+  'limit.request-time': 504,
+  'limit.pushes': 429,
+  'limit.bytes': 429,
+  'limit.response-size': 502,
+  'store.unavailable': 500,
+  'budget.tokens': 429,
+  'budget.dollars': 429,
+  'budget.unseen': 403,
   'sandbox.unknown': 403,
   'sandbox.expired': 403,
   'sandbox.unconfirmed': 403,
@@ -33,6 +44,10 @@ export const refusalStatus = {
   'policy.error': 403,
   'tunnel.sni': 403,
   'tunnel.hidden-name': 403,
+  'approval.denied': 403,
+  'approval.unanswered': 403,
+  'approval.unwatched': 403,
+  'approval.too-many': 429,
   'repo.not-allowed': 403,
   'repo.operation-not-judged': 403,
   'github.effect': 403,
@@ -70,6 +85,7 @@ export const refusalStatus = {
   'upstream.protocol': 502,
   'upstream.closed': 502,
   'upstream.proxy': 502,
+  'upstream.circuit-open': 502,
   'upstream.timeout': 504,
   'client.timeout': 400,
   'audit.unavailable': 500,
@@ -126,6 +142,8 @@ export class Refusal extends Error {
   readonly hint: string;
   readonly retryAfterSeconds: number | null;
   readonly inProtocol: ProtocolAnswer | null;
+  /** The client loses its connection with it: set where answering it again and again would cost too much. */
+  endsConnection = false;
 
   constructor(code: RefusalCode, message: string, detail: RefusalDetail = {}) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });

@@ -58,6 +58,17 @@ export class BodyReader {
     return this.#feed(buf, start, onPayload);
   }
 
+  /**
+   * As `feedPayload`, with all the content of `buf` in one piece: what comes in ten thousand chunks of a byte is not to
+   * become as many writes.
+   */
+  feedJoined(buf: Buffer, start: number, onPayload: OnPayload): number {
+    const slices: Buffer[] = [];
+    const end = this.#feed(buf, start, (slice) => slices.push(slice));
+    if (slices.length > 0) onPayload(slices.length === 1 ? slices[0]! : Buffer.concat(slices));
+    return end;
+  }
+
   #feed(buf: Buffer, start: number, onPayload: OnPayload | null): number {
     const state = this.#state;
     if (state === DONE) return start;

@@ -21,6 +21,8 @@ export function refuseFraming(message: string): never {
 /** Digits and nothing else: a sign, a list, a space or a unit is where two parsers begin to disagree. */
 export function readContentLength(value: string): number {
   if (value.length === 0) refuseFraming('Content-Length is empty');
+  // C's strtol reads 010 as eight where it is left to guess the base.
+  if (value.length > 1 && value.charCodeAt(0) === 0x30) refuseFraming('Content-Length begins with a nought');
   let bytes = 0;
   for (let i = 0; i < value.length; i++) {
     const digit = value.charCodeAt(i) - 0x30;

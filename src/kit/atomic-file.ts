@@ -2,7 +2,7 @@
 // The new content is on the disk before the promise resolves. Never follows or overwrites a file that stands in
 // the way of its own temporary name.
 import { randomBytes } from 'node:crypto';
-import { open, rename, unlink } from 'node:fs/promises';
+import { open, readdir, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 export async function writeFileAtomically(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
@@ -25,6 +25,17 @@ export async function writeFileAtomically(path: string, data: string | Uint8Arra
     throw error;
   }
   await syncDirectory(directory);
+}
+
+/** What writes of this file have left that a crash cut short. Only for the one process that writes it. */
+export async function removeUnfinished(path: string): Promise<void> {
+  const directory = dirname(path);
+  const beginning = `.${basename(path)}.`;
+  const names = await readdir(directory).catch(() => []);
+  const unfinished = names.filter(
+    (name) => name.startsWith(beginning) && /^[0-9a-f]{12}\.tmp$/.test(name.slice(beginning.length)),
+  );
+  for (const name of unfinished) await unlink(join(directory, name)).catch(() => {});
 }
 
 /** Makes a rename or an unlink in the directory survive a power cut. */

@@ -18,6 +18,8 @@ export interface Places {
   /** Pushes that wait to be judged. */
   readonly spoolDirectory: string;
   readonly registryFile: string;
+  /** What this gateway is called among others of the same store. */
+  readonly gatewayNameFile: string;
   /** What running sandboxes were given: one folder each, gone with it. */
   readonly sandboxFolders: string;
   /** The home that sandboxes with `--home persist` share. */
@@ -47,6 +49,7 @@ export function placesIn(home: string): Places {
     journalDirectory: join(home, 'journal'),
     spoolDirectory: join(home, 'spool'),
     registryFile: join(home, 'registry.json'),
+    gatewayNameFile: join(home, 'gateway-name'),
     sandboxFolders: join(home, 'sandboxes'),
     persistentHome: join(home, 'home'),
     runsDirectory: join(home, 'runs'),

@@ -4,6 +4,7 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 import { maskText } from './mask-text.ts';
 import { redact } from './redact.ts';
+import { escapeUnseen } from './unseen.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export type LogDetail = Readonly<Record<string, unknown>>;
@@ -133,8 +134,5 @@ function messages(error: PrintedError): string {
 
 /** Control characters would let a sandbox write to the operator's terminal. */
 function plain(text: unknown): string {
-  return String(text).replace(
-    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return escapeUnseen(String(text));
 }

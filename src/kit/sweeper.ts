@@ -12,10 +12,17 @@ export class Sweeper {
   nowMs = performance.now();
   readonly #members = new Set<Perishable>();
   readonly #timer: NodeJS.Timeout;
+  readonly #everyMs: number;
 
   constructor(everyMs = 500) {
+    this.#everyMs = everyMs;
     this.#timer = setInterval(() => this.sweep(), everyMs);
     this.#timer.unref();
+  }
+
+  /** For `deadlineMs`: so long from now, and never sooner, however old the clock is. */
+  deadlineIn(ms: number): number {
+    return this.nowMs + this.#everyMs + ms;
   }
 
   join(member: Perishable): void {

@@ -29,6 +29,11 @@ export class UnreadableFrame extends Error {
   override readonly name = 'UnreadableFrame';
 }
 
+/** Told of every frame before its sink. Throws UnreadableFrame where there are too many. */
+interface FrameCounter {
+  count(head: FrameHead): void;
+}
+
 export const continuation = 0x0;
 const textMessage = 0x1;
 const binaryMessage = 0x2;
@@ -48,6 +53,7 @@ export class FrameReader {
   readonly #sink: FrameSink;
   readonly #isMasked: boolean;
   readonly #mayDeflate: boolean;
+  readonly #counter: FrameCounter | null;
   #held: Buffer = none;
   #head: FrameHead | null = null;
   /** Content of the frame that has not come yet. */
@@ -57,10 +63,11 @@ export class FrameReader {
   #message: { readonly isDeflated: boolean } | null = null;
 
   /** `mayDeflate`: permessage-deflate was agreed on. */
-  constructor(sender: FrameSender, mayDeflate: boolean, sink: FrameSink) {
+  constructor(sender: FrameSender, mayDeflate: boolean, sink: FrameSink, counter: FrameCounter | null = null) {
     this.#isMasked = sender === 'client';
     this.#mayDeflate = mayDeflate;
     this.#sink = sink;
+    this.#counter = counter;
   }
 
   /** True where nothing is half-way: neither a frame nor a message. */
@@ -86,6 +93,7 @@ export class FrameReader {
     }
     this.#held = none;
     const head = this.#readHead(bytes.subarray(0, size));
+    this.#counter?.count(head);
     this.#head = head;
     this.#missing = head.contentBytes;
     this.#maskAt = 0;
