@@ -115,7 +115,7 @@ export class DockerWitness {
   confirm(address: string): Promise<void> | null {
     const canonical = callerAddress(address);
     const record = canonical === null ? undefined : this.#parts.registry.lookUpAddress(canonical);
-    if (record === undefined || record.containerId === null) return null;
+    if (record === undefined || record.containerId === null || !this.#parts.registry.isOwn(record)) return null;
     if (record.confirmed && this.#met.has(record)) return null;
     return this.ask(record).then(() => {
       if (record.confirmed) this.#met.add(record);
@@ -229,7 +229,8 @@ export class DockerWitness {
   }
 
   #records(): SandboxRecord[] {
-    return this.#parts.registry.list().filter(({ containerId }) => containerId !== null);
+    // Those of other gateways are on other machines, which this Docker knows nothing of.
+    return this.#parts.registry.listOwn().filter(({ containerId }) => containerId !== null);
   }
 }
 

@@ -6,9 +6,10 @@ import { Refusal } from '../flow/refusal.ts';
 import type { ProofKind } from '../flow/sandbox.ts';
 import { callerAddress } from './canonical-address.ts';
 import { readProxyAuthorization, type ShownSecret } from './proxy-authorization.ts';
-import { refuseUnconfirmed } from './refuse-unconfirmed.ts';
+import { refuseUnserved } from './refuse-unserved.ts';
+import { withoutStore } from './refuse-unvouched.ts';
 import type { SandboxRegistry } from './registry.ts';
-import { isFoundByName, type SandboxRecord } from './sandbox-record.ts';
+import type { SandboxRecord } from './sandbox-record.ts';
 
 interface Shown {
   readonly caller: Caller;
@@ -46,38 +47,30 @@ function identifyBy(
   // Who shows a certificate has said who it is: it must be right, also where it is not listed.
   if (caller.certificate !== undefined) demandCertificate(record, caller);
   for (const kind of demanded(record)) demand(kind, record, shown);
-  refuseExpired(registry, record);
-  refuseUnconfirmed(record);
+  refuseUnserved(registry, record);
   return record;
-}
-
-/** Told once; from then on the sandbox is unknown. */
-export function refuseExpired(registry: SandboxRegistry, record: SandboxRecord): void {
-  if (!registry.hasExpired(record)) return;
-  registry.expire(record);
-  throw new Refusal('sandbox.expired', `the registration of ${record.id} has expired`, {
-    rule: 'built-in: registrations end',
-    hint: 'Register the sandbox again on the host of the gateway: sallyport register',
-  });
 }
 
 function findRecord(registry: SandboxRegistry, { caller, address, secret }: Shown): SandboxRecord | undefined {
   // A private socket is the identity: it never serves another sandbox, whatever else the caller shows.
-  if (caller.socketOf !== null) return registry.lookUpId(caller.socketOf);
+  if (caller.socketOf !== null) {
+    const owner = registry.lookUpId(caller.socketOf);
+    return owner !== undefined && registry.isOwn(owner) ? owner : undefined;
+  }
   // So is a certificate: its holder is that sandbox or none, whatever address it has and whatever secret it knows.
   if (caller.certificate !== undefined) return registry.lookUpId(caller.certificate.sandboxId);
   const there = address === null ? undefined : registry.lookUpAddress(address);
   if (there?.proof.includes('ip')) return there;
   const claimed = secret?.claimedId ?? null;
   const named = claimed === null ? undefined : registry.lookUpId(claimed);
-  if (named !== undefined && isAskedForMore(named)) return named;
+  if (named !== undefined && isAskedForMore(registry, named)) return named;
   // An address that is no proof may still say what to ask for, when the caller claims no other id.
-  return there !== undefined && isAskedForMore(there) && claimed === null ? there : undefined;
+  return there !== undefined && isAskedForMore(registry, there) && claimed === null ? there : undefined;
 }
 
 /** Told what is missing, in place of being unknown: there is a secret to send, or another door to use. */
-function isAskedForMore(record: SandboxRecord): boolean {
-  return isFoundByName(record) || (record.proof.includes('mtls') && !record.proof.includes('ip'));
+function isAskedForMore(registry: SandboxRegistry, record: SandboxRecord): boolean {
+  return registry.isFoundByName(record) || (record.proof.includes('mtls') && !record.proof.includes('ip'));
 }
 
 function demand(kind: ProofKind, record: SandboxRecord, shown: Shown): void {
@@ -120,6 +113,7 @@ function demandSecret(record: SandboxRecord, { caller, secret }: Shown): void {
 
 function unknownCaller(registry: SandboxRegistry, { caller, address }: Shown): Refusal {
   if (caller.certificate !== undefined) {
+    if (registry.away !== null) return withoutStore(registry.away);
     return new Refusal('sandbox.unknown', `${caller.certificate.sandboxId} is not registered any more`, {
       rule: 'built-in: only registered sandboxes',
       hint: 'Its certificate ended with its registration. Register it again on the host of the gateway: sallyport register',
@@ -130,6 +124,7 @@ function unknownCaller(registry: SandboxRegistry, { caller, address }: Shown): R
   if (caller.socketOf === null && caller.proxyAuthorization === null && registry.anyFoundByName) {
     return missing('secret', 'no sandbox is registered for this address, and no secret was sent');
   }
+  if (registry.away !== null) return withoutStore(registry.away);
   const from = address === null ? 'this caller' : `the address ${address}`;
   return new Refusal('sandbox.unknown', `no sandbox is registered for ${from}`, {
     rule: 'built-in: only registered sandboxes',

@@ -3,8 +3,8 @@
 import type { Accepted, Caller, Identified } from '../flow/flow.ts';
 import { learn } from '../flow/learn.ts';
 import type { Stage } from '../flow/stage.ts';
-import { identifyCaller, refuseExpired } from './identify-caller.ts';
-import { refuseUnconfirmed } from './refuse-unconfirmed.ts';
+import { identifyCaller } from './identify-caller.ts';
+import { refuseUnserved } from './refuse-unserved.ts';
 import type { SandboxRegistry } from './registry.ts';
 import type { SandboxRecord } from './sandbox-record.ts';
 
@@ -15,8 +15,7 @@ export function createIdentifyStage(registry: SandboxRegistry): Stage<Accepted, 
   function identify(caller: Caller): SandboxRecord {
     const known = verdicts.get(caller);
     if (known !== undefined && registry.holds(known)) {
-      refuseExpired(registry, known);
-      refuseUnconfirmed(known);
+      refuseUnserved(registry, known);
       return known;
     }
     const record = identifyCaller(registry, caller);

@@ -17,7 +17,13 @@ export interface Registered {
   readonly secret: string | null;
 }
 
-export function makeRecord(asked: Registration, socketDirectory: string, nowMs: number): Registered {
+/** `gateway`: the name of this one, where others share its store. */
+export function makeRecord(
+  asked: Registration,
+  socketDirectory: string,
+  nowMs: number,
+  gateway: string | null = null,
+): Registered {
   const id = asked.id ?? `sbx_${randomBytes(8).toString('hex')}`;
   const secret = asked.proof.includes('secret') ? randomBytes(32).toString('base64url') : null;
   const stored = {
@@ -35,6 +41,7 @@ export function makeRecord(asked: Registration, socketDirectory: string, nowMs: 
     secret_sha256: secret === null ? null : hashSecret(secret),
     container: asked.container === null ? null : written(asked.container),
     certificate_binding: asked.proof.includes('mtls') ? randomBytes(16).toString('hex') : null,
+    ...(gateway !== null && { gateway }),
   };
   // A door in a namespace is the socket: there is no second one.
   const socketPath = asked.namespacePid === null ? socketPathOf(socketDirectory, stored) : null;

@@ -8,7 +8,7 @@ export type RegistrationErrorCode =
   | 'sandbox.expiry-is-final'
   | 'container.refused'
   | 'docker.unavailable'
-  | 'registry.unreadable'
+  | 'store.unavailable'
   | 'registry.unwritable';
 
 const statusOf: Record<RegistrationErrorCode, number> = {
@@ -18,7 +18,7 @@ const statusOf: Record<RegistrationErrorCode, number> = {
   'sandbox.expiry-is-final': 409,
   'container.refused': 409,
   'docker.unavailable': 503,
-  'registry.unreadable': 500,
+  'store.unavailable': 503,
   'registry.unwritable': 500,
 };
 

@@ -1,83 +1,102 @@
-// Which sandboxes exist, in memory, with a backup that is written before a change is acknowledged. An address or an
-// id that is in use is a conflict, never a take-over. Reading is synchronous and cheap: every request does it.
-import { canonicalAddress } from './canonical-address.ts';
-import { lifetimeMs, makeRecord, type Registered, socketPathOf } from './make-record.ts';
+// Which sandboxes exist: what the store holds, as far as this process knows, in memory. A change is with the store before it
+// is acknowledged. An address or an id that is in use is a conflict, never a take-over. Reading is synchronous and cheap:
+// every request does it.
+import { type SharedStore, type StoreAway, type StoredRegistration, StoreUnavailable } from '../flow/shared-store.ts';
+import { conflictOver } from './conflict-over.ts';
+import { lifetimeMs, makeRecord, type Registered } from './make-record.ts';
 import { type KnownNames, type Registration, readRegistration } from './registration.ts';
-import { ConflictError, RegistrationError } from './registration-error.ts';
-import type { RegistryBackup } from './registry-backup.ts';
-import { isFoundByName, SandboxRecord } from './sandbox-record.ts';
+import { RegistrationError } from './registration-error.ts';
+import type { SandboxRecord } from './sandbox-record.ts';
+import { type AddressSharing, type ReplicaOptions, SandboxReplica } from './sandbox-replica.ts';
+import { type AddressScope, claimsOf, toRegistration } from './stored-registration.ts';
 
 const sweepEveryMs = 30_000;
-// Renewals by traffic may be lost for a minute by a crash: that shortens a day by a minute, and never lengthens it.
-const lazyWriteMs = 60_000;
+/** So much later an end must be before the store hears of it: renewals by traffic come with every request. */
+const tellEveryMs = 1_000;
+/** A timer may be a little early. */
+const lapseAfterMs = 20;
 
-export interface RegistryOptions {
-  readonly backup: RegistryBackup;
+export interface RegistryOptions extends ReplicaOptions {
+  readonly store: Pick<SharedStore, 'registrations' | 'away' | 'onAway'>;
+  readonly sharing?: Sharing;
   /** The names a registration may list: those that are configured at that moment. */
   readonly knownCredentials: () => KnownNames;
-  /** Where private sockets live; a directory that holds nothing else. */
-  readonly socketDirectory: string;
   /** Asks Docker about the container of a registration and fills in what it says. Absent: no container can be registered. */
   readonly witness?: (asked: Registration) => Promise<Registration>;
-  readonly now?: () => number;
-  /** A backup that nobody waits for could not be written, or a listener threw. */
-  readonly onFailure?: (error: unknown) => void;
 }
 
-export class SandboxRegistry {
-  readonly now: () => number;
+export interface Sharing extends AddressSharing {
+  /** How long sandboxes that were identified here are served while the store is away. */
+  readonly graceMs: () => number;
+  /** The clock of `StoreAway.sinceMs`; absent: `performance.now()`. */
+  readonly sinceStartMs?: () => number;
+}
+
+export interface Removed {
+  /** Who may still serve it: gateways that have not confirmed that it is gone. */
+  readonly unconfirmed: readonly string[];
+}
+
+export class SandboxRegistry extends SandboxReplica {
   readonly #options: RegistryOptions;
-  /** In order of registration. */
-  readonly #byId = new Map<string, SandboxRecord>();
-  readonly #byAddress = new Map<string, SandboxRecord>();
-  readonly #listeners = new Set<(id: string) => void>();
-  readonly #welcomers = new Set<(record: SandboxRecord) => void>();
+  readonly #sharing: Sharing | null;
+  /** What registrations claim that are being made, and their ids. */
+  readonly #underWay = new Map<string, string>();
+  readonly #lapseListeners = new Set<(id: string) => void>();
   readonly #sweeper: NodeJS.Timeout;
-  #foundByName = 0;
-  #lazyWrite: NodeJS.Timeout | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #stopListening: () => void;
+  #graceEnd: NodeJS.Timeout | null = null;
 
   private constructor(options: RegistryOptions) {
+    super(options);
     this.#options = options;
-    this.now = options.now ?? Date.now;
+    this.#sharing = options.sharing ?? null;
     this.#sweeper = setInterval(() => this.sweep(), sweepEveryMs);
     this.#sweeper.unref();
+    this.#stopListening = options.store.onAway((away) => this.#timeGrace(away));
   }
 
-  /** Loads what the backup holds; what has expired meanwhile stays out. */
+  /** With what the store holds. What has expired meanwhile stays out. */
   static async open(options: RegistryOptions): Promise<SandboxRegistry> {
-    const stored = await options.backup.load();
     const registry = new SandboxRegistry(options);
-    for (const one of stored) {
-      const record = new SandboxRecord(one, socketPathOf(options.socketDirectory, one));
-      if (!registry.hasExpired(record)) registry.#insert(record);
+    try {
+      await registry.fill();
+    } catch (error) {
+      registry.close();
+      throw error;
     }
     return registry;
   }
 
-  get size(): number {
-    return this.#byId.size;
+  /** Set while the store cannot say whether a registration holds. */
+  get away(): StoreAway | null {
+    return this.#options.store.away;
   }
 
-  /** Whether some sandbox can be found by what a caller sends alone, so that a caller is worth a challenge. */
-  get anyFoundByName(): boolean {
-    return this.#foundByName > 0;
-  }
-
-  /** Validates, writes, then acknowledges. Throws RegistrationError (400) or ConflictError (409). */
+  /** Validates, tells the store, then acknowledges. Throws RegistrationError (400, 503) or ConflictError (409). */
   async register(input: unknown): Promise<Registered> {
     const given = readRegistration(input, { knownCredentials: this.#options.knownCredentials(), nowMs: this.now() });
-    // Not in turn: a Docker that is slow must hold up nobody else.
     const asked = given.containerId === null ? given : await this.#witnessed(given);
-    return this.#inTurn(async () => {
-      this.#refuseConflicts(asked);
-      const made = makeRecord(asked, this.#options.socketDirectory, this.now());
-      // What is not kept over a restart need not be written first.
-      if (made.record.namespacePid === null) await this.#save(made.record);
-      this.#insert(made.record);
-      this.#tell(this.#welcomers, made.record);
-      return made;
-    });
+    const made = makeRecord(asked, this.#options.socketDirectory, this.now(), this.#sharing?.gateway);
+    made.record.claims = claimsOf(made.record.toStored(), this.#addressScope());
+    const registration = toRegistration(made.record);
+    this.#refuseConflicts(asked, registration);
+    for (const claim of registration.claims) this.#underWay.set(claim, made.record.id);
+    try {
+      // A door in a namespace and its CA live as long as this process does, and so does their sandbox's registration.
+      if (made.record.namespacePid === null) {
+        const taken = await acknowledged(this.store.add(registration), `${made.record.id} is not registered`);
+        if (taken !== null) throw conflictOver(taken, asked);
+      }
+    } finally {
+      for (const claim of registration.claims) this.#underWay.delete(claim);
+    }
+    // The store may have told of it before it has answered.
+    const told = this.index.byId(made.record.id);
+    if (told !== undefined) this.index.delete(told);
+    this.index.insert(made.record);
+    this.welcome(made.record);
+    return made;
   }
 
   /** The name of a container that nobody has looked at would be believed by whoever reads it. */
@@ -92,198 +111,166 @@ export class SandboxRegistry {
 
   /** Another 24 hours from now. Throws when there is no such sandbox, or its `expires_at` was given. */
   async renew(idOrIp: string): Promise<SandboxRecord> {
-    return this.#inTurn(async () => {
-      const record = this.find(idOrIp);
-      if (record === null) {
-        throw new RegistrationError('sandbox.not-found', `no live sandbox is registered as ${idOrIp}`, {
-          hint: 'sallyport list shows those there are; one that has expired must be registered again.',
-        });
-      }
-      if (record.expiryIsFinal) {
-        const until = new Date(record.expiresAtMs).toISOString();
-        throw new RegistrationError(
-          'sandbox.expiry-is-final',
-          `${record.id} was registered until ${until}, which is final`,
-          {
-            hint: 'Unregister it and register it again with another expires_at, or without one.',
-          },
-        );
-      }
-      record.expiresAtMs = this.now() + lifetimeMs;
-      await this.#save();
-      return record;
-    });
-  }
-
-  /** Takes effect at once and resolves when it is on the disk. False: there was none. */
-  async remove(idOrIp: string): Promise<boolean> {
     const record = this.find(idOrIp);
-    if (record === null) return false;
-    this.#drop(record);
-    try {
-      await this.#inTurn(() => this.#save());
-    } catch (error) {
-      this.#saveLazily();
-      throw new RegistrationError(
-        'registry.unwritable',
-        `${record.id} is unregistered, but would come back at a restart`,
-        {
-          hint: 'The registry could not be written. Make room on the disk; the gateway tries again every minute.',
-          cause: error,
-        },
-      );
+    if (record === null) throw notRegistered(idOrIp);
+    if (record.expiryIsFinal) {
+      const until = new Date(record.expiresAtMs).toISOString();
+      const what = `${record.id} was registered until ${until}, which is final`;
+      throw new RegistrationError('sandbox.expiry-is-final', what, {
+        hint: 'Unregister it and register it again with another expires_at, or without one.',
+      });
     }
-    return true;
+    const expiresAtMs = Math.max(record.expiresAtMs, this.now() + lifetimeMs);
+    if (record.namespacePid === null) {
+      const isKept = await acknowledged(
+        this.store.replace(toRegistration(record, expiresAtMs)),
+        `${record.id} is not renewed`,
+      );
+      if (!isKept) this.drop(record);
+    }
+    if (!this.holds(record)) throw notRegistered(idOrIp);
+    record.expiresAtMs = Math.max(record.expiresAtMs, expiresAtMs);
+    record.toldExpiresAtMs = record.expiresAtMs;
+    return record;
   }
 
-  /** The live sandbox of that id or address. */
-  find(idOrIp: string): SandboxRecord | null {
-    const address = canonicalAddress(idOrIp);
-    const record = this.#byId.get(idOrIp) ?? (address === null ? undefined : this.#byAddress.get(address));
-    return record === undefined || this.hasExpired(record) ? null : record;
+  /** Takes effect here at once, and resolves when it is with the store. Null: there was none. */
+  async remove(idOrIp: string): Promise<Removed | null> {
+    const record = this.find(idOrIp);
+    if (record === null) return null;
+    this.gone.note(record, true);
+    this.drop(record);
+    if (record.namespacePid !== null) return { unconfirmed: [] };
+    try {
+      return await this.store.remove(record.id);
+    } catch (error) {
+      // It is removed there as soon as the store tells of it again.
+      if (error instanceof StoreUnavailable) return { unconfirmed: [`all other gateways (${error.message})`] };
+      const what = `${record.id} is unregistered, but would come back at a restart`;
+      throw new RegistrationError('registry.unwritable', what, {
+        hint: 'The registry could not be written. Make room on the disk; the gateway tries again every minute.',
+        cause: error,
+      });
+    }
   }
 
-  list(): SandboxRecord[] {
-    return [...this.#byId.values()].filter((record) => !this.hasExpired(record));
+  /** Whether it is served although the store is away: as one that this gateway has known, and for a while only. */
+  isVouchedFor(record: SandboxRecord, { sinceMs }: StoreAway): boolean {
+    if (record.namespacePid !== null) return true;
+    const sharing = this.#sharing;
+    if (sharing === null || !record.wasIdentified) return false;
+    return this.#sinceStartMs() - sinceMs <= sharing.graceMs();
   }
 
-  /** For the identify stage: may be one that has just expired. */
-  lookUpId(id: string): SandboxRecord | undefined {
-    return this.#byId.get(id);
+  /** Those that were identified here while the store was there: whom it vouches for when it is away. */
+  get identified(): string[] {
+    return this.list().flatMap((record) => (record.wasIdentified ? [record.id] : []));
   }
 
-  /** For the identify stage: `address` in canonical form; may be one that has just expired. */
-  lookUpAddress(address: string): SandboxRecord | undefined {
-    return this.#byAddress.get(address);
-  }
-
-  /** The very object that is registered now: not removed, not replaced by a later registration of the same id. */
-  holds(record: SandboxRecord): boolean {
-    return this.#byId.get(record.id) === record;
-  }
-
-  hasExpired(record: SandboxRecord): boolean {
-    return record.expiresAtMs <= this.now();
+  /** Another process of this gateway has identified it. */
+  noteIdentified(id: string): void {
+    const record = this.lookUpId(id);
+    if (record !== undefined) record.wasIdentified = true;
   }
 
   /** Traffic renews a registration that has no expiry of its own. Called for every request: no more than a store. */
   touch(record: SandboxRecord): void {
+    if (this.away === null) record.wasIdentified = true;
     if (record.expiryIsFinal) return;
-    record.expiresAtMs = this.now() + lifetimeMs;
-    this.#saveLazily();
+    const expiresAtMs = this.now() + lifetimeMs;
+    // A clock that was set back takes nothing from what was given.
+    if (expiresAtMs > record.expiresAtMs) record.expiresAtMs = expiresAtMs;
+    if (expiresAtMs - record.toldExpiresAtMs < tellEveryMs || record.namespacePid !== null) return;
+    record.toldExpiresAtMs = expiresAtMs;
+    this.store.extend(record.id, expiresAtMs);
   }
 
   /** An expired sandbox was met: from now on it is unknown. */
   expire(record: SandboxRecord): void {
     if (!this.holds(record)) return;
-    this.#drop(record);
-    this.#saveLazily();
+    this.gone.note(record, false);
+    this.drop(record);
+    // Another gateway may know of a later end, or have a better clock: the store itself forgets what is over.
+    if (this.#sharing !== null || record.namespacePid !== null) return;
+    this.store.remove(record.id).catch((error: unknown) => this.onFailure(error));
   }
 
   sweep(): void {
-    for (const record of this.#byId.values()) if (this.hasExpired(record)) this.expire(record);
+    for (const record of [...this.index.all()]) if (this.hasExpired(record)) this.expire(record);
   }
 
-  /** Called with the id of every sandbox that goes, however it goes. Returns how to stop listening. */
-  onRemoved(listener: (id: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /**
+   * Called with the id of every sandbox that is not served any longer because the store is away: what it has open must end
+   * too. It is registered as before. Returns how to stop listening.
+   */
+  onLapsed(listener: (id: string) => void): () => void {
+    this.#lapseListeners.add(listener);
+    return () => this.#lapseListeners.delete(listener);
   }
 
-  /** Called with every sandbox that is registered, but not with those of the backup. Returns how to stop listening. */
-  onRegistered(listener: (record: SandboxRecord) => void): () => void {
-    this.#welcomers.add(listener);
-    return () => this.#welcomers.delete(listener);
-  }
-
-  /** Stops the timers and writes what traffic has renewed. */
-  async close(): Promise<void> {
+  /** The store is closed by who has opened it. */
+  close(): void {
     clearInterval(this.#sweeper);
-    if (this.#lazyWrite !== null) {
-      clearTimeout(this.#lazyWrite);
-      this.#lazyWrite = null;
-      await this.#inTurn(() => this.#save());
-    }
-    await this.#turn.catch(() => {});
+    this.#stopListening();
+    this.#timeGrace(null);
   }
 
-  #refuseConflicts(asked: Registration): void {
-    const sameId = asked.id === null ? undefined : this.#byId.get(asked.id);
-    const sameAddress = asked.containerIp === null ? undefined : this.#byAddress.get(asked.containerIp);
-    const sameContainer =
-      asked.containerId === null
-        ? undefined
-        : [...this.#byId.values()].find((held) => held.containerId === asked.containerId);
+  #timeGrace(away: StoreAway | null): void {
+    if (this.#graceEnd !== null) clearTimeout(this.#graceEnd);
+    this.#graceEnd = null;
+    if (away === null) return;
+    const leftMs = away.sinceMs + (this.#sharing?.graceMs() ?? 0) - this.#sinceStartMs();
+    this.#graceEnd = setTimeout(() => this.#lapse(away), Math.max(0, leftMs) + lapseAfterMs).unref();
+  }
+
+  #sinceStartMs(): number {
+    return this.#sharing?.sinceStartMs?.() ?? performance.now();
+  }
+
+  #lapse(away: StoreAway): void {
+    for (const record of this.list()) {
+      if (!this.isVouchedFor(record, away)) this.tell(this.#lapseListeners, record.id);
+    }
+  }
+
+  #addressScope(): AddressScope {
+    return this.#sharing === null || this.#sharing.sharedAddresses() ? null : this.#sharing.gateway;
+  }
+
+  #refuseConflicts(asked: Registration, { claims }: StoredRegistration): void {
+    const { id, containerIp, containerId } = asked;
+    const inTheWay: [string, SandboxRecord | undefined][] = [
+      [`id ${id}`, id === null ? undefined : this.index.byId(id)],
+      [`ip ${containerIp}`, containerIp === null ? undefined : this.index.byAddress(containerIp)],
+      [`container ${containerId}`, containerId === null ? undefined : this.index.byContainer(containerId)],
+    ];
     // With its doors: in a namespace the next one would find its ports taken.
-    for (const held of [sameId, sameAddress, sameContainer]) {
-      if (held !== undefined && this.hasExpired(held)) this.expire(held);
+    for (const [, held] of inTheWay) if (held !== undefined && this.hasExpired(held)) this.expire(held);
+    for (const [claim, held] of inTheWay) {
+      if (held !== undefined && this.holds(held)) throw conflictOver({ claim, holder: held.id }, asked);
     }
-    if (sameId !== undefined && this.holds(sameId)) {
-      throw new ConflictError(
-        `the id ${sameId.id} is in use`,
-        `Choose another id, or first run: sallyport unregister ${sameId.id}`,
-      );
-    }
-    if (sameAddress !== undefined && this.holds(sameAddress)) {
-      throw new ConflictError(
-        `the address ${sameAddress.containerIp} is in use by ${sameAddress.id}`,
-        `A live registration is never taken over. If that sandbox is gone, first run: sallyport unregister ${sameAddress.id}`,
-      );
-    }
-    if (sameContainer !== undefined && this.holds(sameContainer)) {
-      throw new ConflictError(
-        `the container ${asked.container?.name ?? asked.containerId} is registered as ${sameContainer.id}`,
-        `To register it anew, first run: sallyport unregister ${sameContainer.id}`,
-      );
+    for (const claim of claims) {
+      const holder = this.#underWay.get(claim);
+      if (holder !== undefined) throw conflictOver({ claim, holder }, asked);
     }
   }
+}
 
-  #insert(record: SandboxRecord): void {
-    this.#byId.set(record.id, record);
-    if (record.containerIp !== null) this.#byAddress.set(record.containerIp, record);
-    if (isFoundByName(record)) this.#foundByName++;
-  }
+function notRegistered(idOrIp: string): RegistrationError {
+  return new RegistrationError('sandbox.not-found', `no live sandbox is registered as ${idOrIp}`, {
+    hint: 'sallyport list shows those there are; one that has expired must be registered again.',
+  });
+}
 
-  #drop(record: SandboxRecord): void {
-    this.#byId.delete(record.id);
-    if (record.containerIp !== null) this.#byAddress.delete(record.containerIp);
-    if (isFoundByName(record)) this.#foundByName--;
-    this.#tell(this.#listeners, record.id);
-  }
-
-  #tell<T>(listeners: ReadonlySet<(what: T) => void>, what: T): void {
-    for (const listener of listeners) {
-      try {
-        listener(what);
-      } catch (error) {
-        this.#options.onFailure?.(error);
-      }
-    }
-  }
-
-  #save(added?: SandboxRecord): Promise<void> {
-    const records = added === undefined ? [...this.#byId.values()] : [...this.#byId.values(), added];
-    // A door in a namespace and its CA live as long as this process does, and so does their sandbox's registration.
-    const kept = records.filter(({ namespacePid }) => namespacePid === null);
-    return this.#options.backup.save(kept.map((record) => record.toStored()));
-  }
-
-  #saveLazily(): void {
-    if (this.#lazyWrite !== null) return;
-    this.#lazyWrite = setTimeout(() => {
-      this.#lazyWrite = null;
-      this.#inTurn(() => this.#save()).catch((error: unknown) => {
-        this.#options.onFailure?.(error);
-        this.#saveLazily();
-      });
-    }, lazyWriteMs);
-    this.#lazyWrite.unref();
-  }
-
-  /** One change at a time: two registrations of one address cannot both find it free. */
-  #inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(change, change);
-    this.#turn = result.catch(() => {});
-    return result;
+/** Nothing is acknowledged that the store has not. */
+async function acknowledged<T>(change: Promise<T>, what: string): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw new RegistrationError('store.unavailable', `${what}: ${error.message}`, {
+      hint: 'The store that the gateways share does not answer: see `store` in the configuration, then try again.',
+      cause: error,
+    });
   }
 }

@@ -29,6 +29,8 @@ export const storedSandbox = z.strictObject({
     .strictObject({ name: text, network: text.nullable(), mac: text.nullable(), pid: z.int(), started_at: text })
     .nullable()
     .default(null),
+  // Where several gateways share a store: the one it was registered with.
+  gateway: text.optional(),
 });
 
 export type StoredSandbox = z.infer<typeof storedSandbox>;
@@ -72,9 +74,18 @@ export class SandboxRecord implements Sandbox {
   readonly certificateBinding: string | null;
   /** Null without a container. Moved by the Docker witness only, when its container gets another name. */
   container: WitnessedContainer | null;
-  /** False: Docker has yet to say that its container is still the one it was, and nothing is served. Moved by the witness only. */
-  confirmed: boolean;
+  /** Hears when Docker confirms it or takes that back: other processes of this gateway must know. */
+  onConfirmed: ((confirmed: boolean) => void) | null = null;
+  /** The gateway it was registered with, where several share a store; null: this one. */
+  readonly gateway: string | null;
+  /** It has called here while the store could say that it is registered. Moved by the registry only, like the next two. */
+  wasIdentified = false;
+  /** What no other registration may have, as the store was told. */
+  claims: readonly string[] = [];
+  /** The end that the store knows of. */
+  toldExpiresAtMs: number;
   readonly #secretHash: Buffer | null;
+  #confirmed: boolean;
 
   constructor(stored: StoredSandbox, socketPath: string | null, namespacePid: number | null = null) {
     this.id = stored.id;
@@ -90,10 +101,23 @@ export class SandboxRecord implements Sandbox {
     this.namespacePid = namespacePid;
     this.expiryIsFinal = stored.expiry_is_final;
     this.expiresAtMs = Date.parse(stored.expires_at);
+    this.toldExpiresAtMs = this.expiresAtMs;
+    this.gateway = stored.gateway ?? null;
     this.certificateBinding = stored.certificate_binding;
     this.container = stored.container === null ? null : read(stored.container);
-    this.confirmed = stored.container_id === null;
+    this.#confirmed = stored.container_id === null;
     this.#secretHash = stored.secret_sha256 === null ? null : Buffer.from(stored.secret_sha256, 'hex');
+  }
+
+  /** False: Docker has yet to say that its container is still the one it was, and nothing is served. Moved by the witness only. */
+  get confirmed(): boolean {
+    return this.#confirmed;
+  }
+
+  set confirmed(confirmed: boolean) {
+    if (this.#confirmed === confirmed) return;
+    this.#confirmed = confirmed;
+    this.onConfirmed?.(confirmed);
   }
 
   /** In constant time; false when this sandbox has no secret. */
@@ -150,5 +174,6 @@ function described(record: SandboxRecord): Omit<StoredSandbox, 'secret_sha256' |
     created_at: record.createdAt,
     expires_at: new Date(record.expiresAtMs).toISOString(),
     expiry_is_final: record.expiryIsFinal,
+    ...(record.gateway !== null && { gateway: record.gateway }),
   };
 }

@@ -18,6 +18,7 @@ export class AwsKeysSource implements SecretSource {
   #asked: { readonly about: Secret; readonly atMs: number; readonly answer: Promise<Secret | null> } | null = null;
   readonly set?: (value: string) => void;
   readonly clear?: () => boolean;
+  readonly setByHand?: () => Secret | null;
   /** Only where the source has one: to have it says that asking is work. */
   readonly listed?: () => Secret | null;
 
@@ -39,6 +40,7 @@ export class AwsKeysSource implements SecretSource {
       set.call(source, value);
     };
     this.clear = () => clear.call(source);
+    this.setByHand = () => source.setByHand?.() ?? null;
   }
 
   get problem(): string | null {
@@ -85,7 +87,7 @@ export class AwsKeysSource implements SecretSource {
   #next(secret: Secret, asker: SecretAsker | null): Promise<Secret | null> {
     const nowMs = this.#now();
     const asked = this.#asked;
-    if (asked !== null && asked.about === secret && nowMs - asked.atMs < askAgainMs) return asked.answer;
+    if (asked !== null && asked.about === secret && Math.abs(nowMs - asked.atMs) < askAgainMs) return asked.answer;
     const answer = Promise.resolve(this.#source.renewed?.(secret, asker) ?? null).catch(() => null);
     this.#asked = { about: secret, atMs: nowMs, answer };
     return answer;

@@ -45,7 +45,7 @@ interface Holding {
   readonly retired: AppToken[];
   minting: Minting | null;
   /** By repository where only one is concerned, otherwise under ''. */
-  readonly failures: Map<string, { readonly error: SourceError; readonly untilMs: number }>;
+  readonly failures: Map<string, { readonly error: SourceError; readonly sinceMs: number; readonly untilMs: number }>;
   gone: boolean;
 }
 
@@ -215,7 +215,8 @@ export class GithubAppSource implements SecretSource {
     const nowMs = this.#now();
     for (const place of ['', repository]) {
       const known = holding.failures.get(place);
-      if (known !== undefined && nowMs < known.untilMs) return known.error;
+      // A clock that was set back ends the pause: it would last as long as the clock was wrong.
+      if (known !== undefined && known.sinceMs <= nowMs && nowMs < known.untilMs) return known.error;
     }
     return null;
   }
@@ -225,7 +226,8 @@ export class GithubAppSource implements SecretSource {
     // Under `owner/*` a sandbox can think up names without end.
     if (holding.failures.size >= maxFailures) holding.failures.clear();
     const place = told instanceof NotInstalled ? repository : '';
-    holding.failures.set(place, { error: told, untilMs: this.#now() + pauseMs });
+    const sinceMs = this.#now();
+    holding.failures.set(place, { error: told, sinceMs, untilMs: sinceMs + pauseMs });
     return told;
   }
 

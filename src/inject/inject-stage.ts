@@ -216,7 +216,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
   }
 
   #headFor(flow: Authorized, { spec, drop }: CredentialPlan, scrub: AnswerScrub | null): HeaderList {
-    const headers = outgoingFields(flow, { drop, credentialed: true, readable: scrub !== null });
+    const headers = outgoingFields(flow, { drop, credentialed: true, readable: isReadable(flow, scrub) });
     for (const [name, text] of spec.companionDefaults) if (!headers.has(name.toLowerCase())) headers.append(name, text);
     for (const [name, text] of spec.companionForced) headers.append(name, text);
     return headers;
@@ -225,10 +225,15 @@ export class InjectStage implements Stage<Authorized, Injected> {
   #withoutCredential(flow: Authorized, plan: HostPlan): Injected {
     const scrub = this.#openScrub();
     const { drop, credentialed } = plan;
-    const headers = outgoingFields(flow, { drop, credentialed, readable: scrub !== null });
+    const headers = outgoingFields(flow, { drop, credentialed, readable: isReadable(flow, scrub) });
     const target = outgoingTarget(flow, outgoingQuery(flow, plan));
     return learn(flow, { outgoing: new OutgoingRequest(target, headers, { scrub }), injected: null });
   }
+}
+
+/** Whether the answer must come in a form that can be read: it is searched, or says what it cost. */
+function isReadable({ meter }: Authorized, scrub: AnswerScrub | null): boolean {
+  return scrub !== null || meter !== undefined;
 }
 
 /** Where the credential goes for this request. Authorize has decided all this; a disagreement forwards nothing. */

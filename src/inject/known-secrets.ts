@@ -20,6 +20,8 @@ export class KnownSecrets {
   /** By value, the newest last. */
   readonly #known = new Map<string, Known>();
   #version = 0;
+  /** Hears of each value that was not known before: other processes must know it too. */
+  onNew: ((secret: Secret) => void) | null = null;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
@@ -42,6 +44,7 @@ export class KnownSecrets {
     }
     this.#known.set(value, { secret, endsAtMs, notedAtMs: this.#now() });
     this.#version++;
+    this.onNew?.(secret);
     if (this.#known.size > maxKnown) this.#makeRoom();
   }
 

@@ -38,7 +38,9 @@ export function toStorage(
   const { permission, sandbox, request, canonical } = flow;
   const access = tickets?.open(permission.git?.ticket ?? '') ?? null;
   if (access === null) throw new Error('an LFS ticket was found good and is not there');
-  if (access.grant.sandboxId !== sandbox.id) throw new Error(`an LFS ticket of another sandbox than ${sandbox.id}`);
+  if (access.grant.sandboxId !== sandbox.id || access.grant.sandboxSince !== sandbox.createdAt) {
+    throw new Error(`an LFS ticket of another sandbox than ${sandbox.id}`);
+  }
   const headers = new HeaderList();
   const own = new Set(access.headers.map(([name]) => name.toLowerCase()));
   for (const name of passedOn[canonical.method] ?? []) {

@@ -15,6 +15,8 @@ export interface Login {
   readonly scope: string | null;
   /** The OAuth client it was given to; null: the usual one. */
   readonly clientId: string | null;
+  /** When the access token was given to another gateway of ours, which tells how long its life is; absent: not known. */
+  readonly obtainedMs?: number;
 }
 
 export const noLogin: Login = {

@@ -14,7 +14,7 @@ export class LoginMemory {
   readonly #now: () => number;
   readonly #onOther: (login: Login | null) => void;
   #login: Login | null = null;
-  /** When the access token was given to us; null: it was found in its keep. */
+  /** When the access token was given to us, or to another gateway of ours; null: it was found in its keep. */
   #obtainedMs: number | null = null;
   readonly #spent: Secret[] = [];
 
@@ -86,7 +86,7 @@ export class LoginMemory {
   #take(found: Login | null): Login | null {
     if (found !== this.#login) {
       this.#login = found;
-      this.#obtainedMs = null;
+      this.#obtainedMs = found?.obtainedMs ?? null;
       this.#onOther(found);
     }
     return found;

@@ -44,7 +44,7 @@ export class LoginSaver {
 
   /** On use: there may be room again. */
   nudge(): void {
-    if (this.#pending !== null && this.#now() - this.#triedMs >= againOnUseMs) void this.#try();
+    if (this.#pending !== null && Math.abs(this.#now() - this.#triedMs) >= againOnUseMs) void this.#try();
   }
 
   /** There is another login, or none any more. */

@@ -19,6 +19,10 @@ export class MemorySource implements SecretSource {
     this.#secret = new Secret(this.#name, cleanValue(value, 'the value'));
   }
 
+  setByHand(): Secret | null {
+    return this.#secret;
+  }
+
   /** False: there was nothing. A key of the user that is removed does not come back either. */
   clear(): boolean {
     const had = this.#secret !== null || this.#standIn !== null;

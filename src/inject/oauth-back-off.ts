@@ -18,7 +18,7 @@ const calmMs = 60 * 60_000;
 export class OAuthBackOff {
   readonly #now: () => number;
   #failures = 0;
-  #failure: { readonly error: SourceError; readonly untilMs: number } | null = null;
+  #failure: { readonly error: SourceError; readonly sinceMs: number; readonly untilMs: number } | null = null;
   #dead: { readonly refresh: Secret; readonly error: SourceError } | null = null;
   #replaced = { count: 0, atMs: Number.NEGATIVE_INFINITY };
 
@@ -33,7 +33,11 @@ export class OAuthBackOff {
 
   /** The same, without regard to the login: there may be another one by now. */
   pause(): SourceError | null {
-    return this.#failure !== null && this.#now() < this.#failure.untilMs ? this.#failure.error : null;
+    if (this.#failure === null) return null;
+    const nowMs = this.#now();
+    const { error, sinceMs, untilMs } = this.#failure;
+    // A clock that was set back ends the pause: it would last as long as the clock was wrong.
+    return sinceMs <= nowMs && nowMs < untilMs ? error : null;
   }
 
   finalProblem(refresh: Secret | null): SourceError | null {
@@ -48,14 +52,15 @@ export class OAuthBackOff {
 
   /** How long it is left alone; null: until there is another login. */
   failed(error: SourceError): number | null {
+    const sinceMs = this.#now();
     if (error === this.#dead?.error) {
-      this.#failure = { error, untilMs: this.#now() + lookAgainMs };
+      this.#failure = { error, sinceMs, untilMs: sinceMs + lookAgainMs };
       return null;
     }
     // Jitter: gateways that failed together do not come back together.
     const pauseMs = Math.min(firstPauseMs * 2 ** this.#failures * (1 + Math.random() / 4), longestPauseMs);
     this.#failures = Math.min(this.#failures + 1, 20);
-    this.#failure = { error, untilMs: this.#now() + pauseMs };
+    this.#failure = { error, sinceMs, untilMs: sinceMs + pauseMs };
     return pauseMs;
   }
 
@@ -74,10 +79,11 @@ export class OAuthBackOff {
   /** Whether a token that an upstream rejects is worth another; counts as done if it is. */
   mayReplaceRejected(obtainedMs: number | null): boolean {
     const nowMs = this.#now();
-    if (obtainedMs !== null && nowMs - obtainedMs < youngMs) return false;
+    if (obtainedMs !== null && obtainedMs <= nowMs && nowMs - obtainedMs < youngMs) return false;
     const { count, atMs } = this.#replaced;
     const calm = nowMs - atMs >= calmMs;
-    if (!calm && nowMs - atMs < Math.min(youngMs * 2 ** (count - 1), longestReplacePauseMs)) return false;
+    const pauseMs = Math.min(youngMs * 2 ** (count - 1), longestReplacePauseMs);
+    if (!calm && atMs <= nowMs && nowMs - atMs < pauseMs) return false;
     this.#replaced = { count: calm ? 1 : Math.min(count + 1, 20), atMs: nowMs };
     return true;
   }

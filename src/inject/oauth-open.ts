@@ -3,6 +3,8 @@
 import type { LoginSpec, OAuthSpec, PlainSource, ServiceAccountSpec } from '../policy/compiled.ts';
 import { knownLogin } from './login-agents.ts';
 import { LoginFile } from './login-file.ts';
+import type { LoginKeep } from './login-keep.ts';
+import { type LoginSharing, SharedLoginKeep } from './login-keep-shared.ts';
 import { ClientCredentialsGrant, RefreshGrant, type TokenClient } from './oauth-grant.ts';
 import { nothingKept, PlainKeep } from './oauth-plain-keep.ts';
 import { ServiceAccountGrant } from './oauth-service-account.ts';
@@ -12,6 +14,8 @@ import { type SecretSource, SourceError } from './secret-source.ts';
 export interface OAuthDeps extends OAuthPorts {
   /** The home of the gateway's user, where agents keep their logins. */
   readonly home: string;
+  /** With whom else tokens are renewed: other gateways, or workers. Absent: nobody. */
+  readonly sharing?: LoginSharing | null;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
@@ -37,11 +41,19 @@ export function openLogin(name: string, spec: LoginSpec, deps: OAuthDeps): Secre
 export function openKnownLogin(name: string, spec: LoginSpec, deps: OAuthDeps): OAuthSource {
   const { client, file } = knownLogin(name, spec, deps.home);
   const grant = client === null ? null : new RefreshGrant(name, client, deps.call);
-  return new OAuthSource(name, grant, new LoginFile(file, deps.now), deps, deps.now);
+  const { agent, provider } = spec;
+  return new OAuthSource(
+    name,
+    grant,
+    shared(name, { agent, provider }, new LoginFile(file, deps.now), deps),
+    deps,
+    deps.now,
+  );
 }
 
 export function openOAuth(name: string, spec: OAuthSpec, open: OpenPlain, deps: OAuthDeps): OAuthSource {
   const { clientId, clientAuth, scope, parameters, body, refreshToken } = spec;
+  const about = [spec.grant, spec.tokenUrl, clientId, scope, parameters];
   const members = [...(scope === null ? [] : [['scope', scope] as const]), ...parameters];
   const client: TokenClient = {
     address: spec.tokenUrl,
@@ -52,7 +64,8 @@ export function openOAuth(name: string, spec: OAuthSpec, open: OpenPlain, deps: 
     parameters: () => members,
   };
   if (spec.grant === 'client_credentials') {
-    return new OAuthSource(name, new ClientCredentialsGrant(name, client, deps.call), nothingKept, deps, deps.now);
+    const keep = shared(name, about, nothingKept, deps);
+    return new OAuthSource(name, new ClientCredentialsGrant(name, client, deps.call), keep, deps, deps.now);
   }
   if (refreshToken === null) throw new SourceError('its refresh token has no source');
   const keep = new PlainKeep({
@@ -65,7 +78,13 @@ export function openOAuth(name: string, spec: OAuthSpec, open: OpenPlain, deps: 
         { credential: name },
       ),
   });
-  return new OAuthSource(name, new RefreshGrant(name, client, deps.call), keep, deps, deps.now);
+  return new OAuthSource(
+    name,
+    new RefreshGrant(name, client, deps.call),
+    shared(name, about, keep, deps),
+    deps,
+    deps.now,
+  );
 }
 
 export function openServiceAccount(
@@ -76,5 +95,11 @@ export function openServiceAccount(
 ): OAuthSource {
   const key = open(`${name} key`, spec.key);
   const grant = new ServiceAccountGrant(name, spec, key, deps.call, deps.note);
-  return new OAuthSource(name, grant, nothingKept, deps, deps.now);
+  const { scopes, subject } = spec;
+  return new OAuthSource(name, grant, shared(name, { scopes, subject }, nothingKept, deps), deps, deps.now);
+}
+
+/** `about`: what else a token depends on than the name of its credential. */
+function shared(name: string, about: unknown, keep: LoginKeep, { sharing = null, now }: OAuthDeps): LoginKeep {
+  return sharing === null ? keep : new SharedLoginKeep(name, about, keep, sharing, now);
 }

@@ -21,6 +21,12 @@ interface BodySearch {
   readonly checkTrailers: (trailers: HeaderList) => void;
 }
 
+/** Pieces of one read, and where each stands on the wire. */
+interface Placed {
+  readonly pieces: Buffer[];
+  readonly at: number[];
+}
+
 export class OutboundBody implements OutboundReader {
   onProgress: ((refusal: Error | null) => void) | null = null;
   readonly #content: SearchedRun;
@@ -60,17 +66,25 @@ export class OutboundBody implements OutboundReader {
 
   read(chunk: Buffer, at: number): void {
     if (this.#chunks === null) {
-      this.#take(chunk, at);
+      this.#content.feed(chunk, at);
+      this.#decoded?.feed(chunk, at);
       return;
     }
+    const content: Placed = { pieces: [], at: [] };
+    const between: Placed = { pieces: [], at: [] };
     let next = 0;
     this.#chunks.feedPayload(chunk, 0, (slice) => {
       const from = slice.byteOffset - chunk.byteOffset;
-      if (from > next) this.#between!.feed(chunk.subarray(next, from), at + next);
+      if (from > next) place(between, chunk.subarray(next, from), at + next);
       next = from + slice.length;
-      this.#take(slice, at + from);
+      place(content, slice, at + from);
     });
-    if (next < chunk.length) this.#between!.feed(next === 0 ? chunk : chunk.subarray(next), at + next);
+    if (next < chunk.length) place(between, next === 0 ? chunk : chunk.subarray(next), at + next);
+    this.#content.feedAll(content.pieces, content.at);
+    this.#between!.feedAll(between.pieces, between.at);
+    if (this.#decoded !== null && content.pieces.length > 0) {
+      this.#decoded.feed(Buffer.concat(content.pieces), content.at[0]!);
+    }
   }
 
   end(trailers: HeaderList | null): void {
@@ -91,13 +105,13 @@ export class OutboundBody implements OutboundReader {
     this.#decoded?.close();
   }
 
-  #take(content: Buffer, at: number): void {
-    this.#content.feed(content, at);
-    this.#decoded?.feed(content, at);
-  }
-
   #trailersInBytes(): HeaderList | null {
     const trailers = this.#chunks?.trailers ?? null;
     return trailers === null ? null : new HeaderList(trailers.names, trailers.keys, trailers.values);
   }
+}
+
+function place({ pieces, at }: Placed, piece: Buffer, wireAt: number): void {
+  pieces.push(piece);
+  at.push(wireAt);
 }

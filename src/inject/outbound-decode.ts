@@ -13,6 +13,7 @@ import {
 } from 'node:zlib';
 import type { HeaderList } from '../flow/header-list.ts';
 import { type ContentCoding, codingsNamed, contentCodings, isZlibForm } from '../kit/content-coding.ts';
+import { Fifo } from '../kit/fifo.ts';
 import type { SearchedRun } from './outbound-run.ts';
 
 /**
@@ -38,7 +39,7 @@ export class DecodedRun {
   readonly #onProgress: (refusal: Error | null) => void;
   #decoder: Decoder | null = null;
   /** The first of them is being decoded. */
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting = new Fifo<Waiting>();
   #isEnding = false;
   #isOver = false;
 
@@ -50,7 +51,7 @@ export class DecodedRun {
 
   get openAt(): number {
     if (this.#isOver) return Number.POSITIVE_INFINITY;
-    return Math.min(this.#waiting[0]?.wireAt ?? Number.POSITIVE_INFINITY, this.#run.openAt);
+    return Math.min(this.#waiting.first?.wireAt ?? Number.POSITIVE_INFINITY, this.#run.openAt);
   }
 
   get isBusy(): boolean {
@@ -79,12 +80,12 @@ export class DecodedRun {
 
   close(): void {
     this.#isOver = true;
-    this.#waiting.length = 0;
+    this.#waiting.clear();
     this.#decoder?.destroy();
   }
 
   #decode(): void {
-    const { bytes } = this.#waiting[0]!;
+    const { bytes } = this.#waiting.first!;
     this.#decoder ??= this.#open(bytes);
     this.#decoder.write(bytes, () => {
       if (this.#isOver || !this.#takeOut()) return;
@@ -114,7 +115,7 @@ export class DecodedRun {
   #takeOut(): boolean {
     try {
       for (let out = this.#read(); out !== null; out = this.#read()) {
-        this.#run.feed(out, this.#waiting[0]?.wireAt ?? 0, false);
+        this.#run.feed(out, this.#waiting.first?.wireAt ?? 0, false);
         // However much is folded into the rest: nothing of it is unfolded.
         if (!this.#run.isPast) continue;
         this.#finish();

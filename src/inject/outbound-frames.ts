@@ -1,6 +1,9 @@
 // Reads what a client sends over a WebSocket as it passes: the mask taken off, message by message, a compressed one
 // unfolded aside. A frame that could be read in two ways ends the connection.
+import { tooManyFrames } from '../flow/frame-flood.ts';
 import { Refusal } from '../flow/refusal.ts';
+import { Fifo } from '../kit/fifo.ts';
+import { FrameFlood, TooManyFrames } from '../kit/websocket-flood.ts';
 import { type FrameHead, FrameReader, type FrameSink, UnreadableFrame } from '../kit/websocket-frames.ts';
 import { MessageInflater } from '../kit/websocket-inflate.ts';
 import { SearchedRun } from './outbound-run.ts';
@@ -38,17 +41,17 @@ export class OutboundFrames implements OutboundReader, FrameSink {
   #inflater: MessageInflater | null = null;
   /** What the message says that is being unfolded. */
   #unfolded: SearchedRun | null = null;
-  readonly #folded: Folded[] = [];
+  readonly #folded = new Fifo<Folded>();
   /** Where on the wire the next head or content stands. */
   #at = 0;
 
   constructor(search: FrameSearch) {
     this.#search = search;
-    this.#frames = new FrameReader('client', search.mayDeflate, this);
+    this.#frames = new FrameReader('client', search.mayDeflate, this, new FrameFlood());
   }
 
   get openAt(): number {
-    const aside = Math.min(this.#folded[0]?.wireAt ?? nowhere, this.#unfolded?.openAt ?? nowhere);
+    const aside = Math.min(this.#folded.first?.wireAt ?? nowhere, this.#unfolded?.openAt ?? nowhere);
     return Math.min(aside, this.#message?.openAt ?? nowhere, this.#control?.openAt ?? nowhere);
   }
 
@@ -60,6 +63,7 @@ export class OutboundFrames implements OutboundReader, FrameSink {
     try {
       this.#frames.feed(chunk);
     } catch (error) {
+      if (error instanceof TooManyFrames) throw tooManyFrames('the client', error);
       throw error instanceof UnreadableFrame ? unreadable(error) : error;
     }
   }
@@ -77,7 +81,7 @@ export class OutboundFrames implements OutboundReader, FrameSink {
   }
 
   close(): void {
-    this.#folded.length = 0;
+    this.#folded.clear();
     this.#inflater?.close();
   }
 
@@ -117,7 +121,7 @@ export class OutboundFrames implements OutboundReader, FrameSink {
 
   /** Past the limit, too: what comes next may refer to it. */
   #unfoldNext(): void {
-    const { bytes, last } = this.#folded[0]!;
+    const { bytes, last } = this.#folded.first!;
     this.#inflater ??= new MessageInflater((piece) => this.#onUnfolded(piece));
     this.#inflater.feed(bytes, last, (failure) => {
       if (failure !== null) this.#breakOff(unreadable(failure));
@@ -128,7 +132,7 @@ export class OutboundFrames implements OutboundReader, FrameSink {
   #onUnfolded(piece: Buffer): boolean {
     this.#trySafely(() => {
       this.#unfolded ??= this.#run();
-      this.#unfolded.feed(piece, this.#folded[0]?.wireAt ?? 0, false);
+      this.#unfolded.feed(piece, this.#folded.first?.wireAt ?? 0, false);
     });
     return true;
   }

@@ -98,14 +98,17 @@ function credentialsOf(policy: CompiledPolicy, host: string): ReadonlySet<string
   return names;
 }
 
-/** The permission names the rule; a preset gives several rules of one name, so it must be one that covers the request. */
+/**
+ * The permission names the rule; a preset gives several rules of one name, so it must be one that covers the request. What a
+ * person has approved (`approval a1`) is no rule of the policy: what its bodies are is said by the one that asks.
+ */
 function isConversation(policy: CompiledPolicy, { canonical, permission }: Authorized): boolean {
   const { host, path, method } = canonical;
   const rule = policy
     .rulesFor(host)
     .find(
       ({ name, methods, paths }) =>
-        name === permission.rule &&
+        (name === permission.rule || permission.rule.startsWith('approval ')) &&
         (methods === null || methods.has(method)) &&
         (paths === null || paths.some((pattern) => pattern.covers(path))),
     );

@@ -44,15 +44,20 @@ export class SearchedRun {
 
   feed(piece: Buffer, wireAt: number, isPlain = true): void {
     if (this.isPast || piece.length === 0) return;
-    this.#taken += piece.length;
     const bytes = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
-    const open = this.#search(bytes, false);
-    if (open === bytes.length) {
-      this.#forget();
-      return;
-    }
-    this.#pieces.push({ bytes: piece.length, wireAt, isPlain });
-    this.#keep(bytes, open);
+    this.#take(bytes, piece.length, () => this.#pieces.push({ bytes: piece.length, wireAt, isPlain }));
+  }
+
+  /** Pieces that stand apart on the wire, searched at once: a search for each would cost far more than they do. */
+  feedAll(pieces: readonly Buffer[], wireAts: readonly number[]): void {
+    if (pieces.length === 1) this.feed(pieces[0]!, wireAts[0]!);
+    if (pieces.length < 2 || this.isPast) return;
+    const bytes = Buffer.concat([this.#held, ...pieces]);
+    this.#take(bytes, bytes.length - this.#held.length, () => {
+      pieces.forEach((piece, i) => {
+        this.#pieces.push({ bytes: piece.length, wireAt: wireAts[i]!, isPlain: true });
+      });
+    });
   }
 
   /** No more will come: what waited was nothing. */
@@ -67,6 +72,17 @@ export class SearchedRun {
    */
   release(): void {
     if (this.#held.length <= maxReleasedBytes) this.openAt = nowhere;
+  }
+
+  #take(bytes: Buffer, fresh: number, notePieces: () => void): void {
+    this.#taken += fresh;
+    const open = this.#search(bytes, false);
+    if (open === bytes.length) {
+      this.#forget();
+      return;
+    }
+    notePieces();
+    this.#keep(bytes, open);
   }
 
   /** Where something begins that is not complete; the length: nowhere. */
@@ -88,8 +104,10 @@ export class SearchedRun {
     for (const piece of pieces) all += piece.bytes;
     // The first of them may have been cut already.
     let before = all - bytes.length + open;
-    while (before >= pieces[0]!.bytes) before -= pieces.shift()!.bytes;
-    const { wireAt, isPlain } = pieces[0]!;
+    let gone = 0;
+    while (before >= pieces[gone]!.bytes) before -= pieces[gone++]!.bytes;
+    if (gone > 0) this.#pieces = pieces.slice(gone);
+    const { wireAt, isPlain } = this.#pieces[0]!;
     this.#held = bytes.subarray(open);
     this.openAt = isPlain ? wireAt + before : wireAt;
   }

@@ -3,6 +3,7 @@
 // upstream never sees it whole. Holds no more than what is undecided.
 import type { BodyWriter } from '../flow/exchange.ts';
 import type { HeaderList } from '../flow/header-list.ts';
+import { Fifo } from '../kit/fifo.ts';
 
 /** Looks at what passes. `read` and `end` throw the Refusal for what must not go out. */
 export interface OutboundReader {
@@ -33,7 +34,7 @@ export class SearchedWriter implements BodyWriter {
   readonly #to: BodyWriter;
   readonly #reader: OutboundReader;
   /** What waits, in order, and where the first of it stands. */
-  readonly #held: Buffer[] = [];
+  readonly #held = new Fifo<Buffer>();
   #heldBytes = 0;
   #passed = 0;
   #ending: { readonly trailers: HeaderList | null } | null = null;
@@ -112,11 +113,11 @@ export class SearchedWriter implements BodyWriter {
   /** Passes on what stands before `limit`. */
   #pass(limit: number): void {
     while (this.#held.length > 0 && this.#passed < limit) {
-      const first = this.#held[0]!;
+      const first = this.#held.first!;
       const room = limit - this.#passed;
       const part = room < first.length ? first.subarray(0, room) : first;
       if (part === first) this.#held.shift();
-      else this.#held[0] = first.subarray(part.length);
+      else this.#held.replaceFirst(first.subarray(part.length));
       this.#heldBytes -= part.length;
       this.#passed += part.length;
       if (!this.#to.write(part)) this.#isBlocked = true;
@@ -135,7 +136,7 @@ export class SearchedWriter implements BodyWriter {
   #stop(): void {
     this.#isOver = true;
     this.#stopListening();
-    this.#held.length = 0;
+    this.#held.clear();
     this.#reader.onProgress = null;
     this.#reader.close();
   }

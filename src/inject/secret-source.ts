@@ -35,6 +35,8 @@ export interface SecretSource {
   close?(): Promise<void>;
   /** Takes a value by hand. Throws a SourceError when it is no usable one. Absent: it has its values from elsewhere. */
   set?(value: string): void;
+  /** The value that was set by hand, as it is kept here; null: there is none. */
+  setByHand?(): Secret | null;
   /** Forgets the value that was set by hand. False: there was none. */
   clear?(): boolean;
 }

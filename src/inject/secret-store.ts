@@ -114,6 +114,17 @@ export class SecretStore {
     return had;
   }
 
+  /** What was set by hand, for another process of this gateway. */
+  setByHand(): Secret[] {
+    return [...this.#entries.values()].flatMap(({ source }) => source.setByHand?.() ?? []);
+  }
+
+  /** Another process of this gateway has used it. */
+  noteUse(name: string): void {
+    const entry = this.#entries.get(name);
+    if (entry !== undefined) entry.lastUsedMs = this.#now();
+  }
+
   list(): SecretListing[] {
     return [...this.#entries.values()].map((entry) => {
       this.#look(entry);

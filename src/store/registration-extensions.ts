@@ -1,0 +1,50 @@
+// Renewals by traffic: collected, and written once a second as far as they are worth it, so that a busy sandbox costs the
+// store next to nothing. Never shortens a registration; a renewal that was not written yet is lost with the process.
+import type { VersionedRegistration } from './known-registrations.ts';
+
+const everyMs = 1000;
+/** Written when it adds this much, or a tenth of what is left. */
+const worthWritingMs = 60_000;
+
+export interface RegistrationExtensionsOptions {
+  find(id: string): VersionedRegistration | undefined;
+  write(known: VersionedRegistration, expiresAtMs: number): Promise<void>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export class RegistrationExtensions {
+  readonly #options: RegistrationExtensionsOptions;
+  readonly #wanted = new Map<string, number>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(options: RegistrationExtensionsOptions) {
+    this.#options = options;
+  }
+
+  extend(id: string, expiresAtMs: number): void {
+    if (expiresAtMs <= (this.#wanted.get(id) ?? 0)) return;
+    this.#wanted.set(id, expiresAtMs);
+    this.#timer ??= setInterval(() => this.#writeAll(), everyMs).unref();
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  /** What fails, or meets a change of somebody else, stays wanted. */
+  #writeAll(): void {
+    for (const [id, expiresAtMs] of this.#wanted) {
+      const known = this.#options.find(id);
+      if (known === undefined || known.registration.expiresAtMs >= expiresAtMs) {
+        this.#wanted.delete(id);
+        continue;
+      }
+      const gainMs = expiresAtMs - known.registration.expiresAtMs;
+      const leftMs = known.registration.expiresAtMs - this.#options.now();
+      if (gainMs >= Math.min(worthWritingMs, leftMs / 10)) this.#options.write(known, expiresAtMs).catch(() => {});
+    }
+    if (this.#wanted.size === 0) this.close();
+  }
+}
