@@ -7,6 +7,8 @@ import { MessageWriter } from '../http1/message-writer.ts';
 export interface AnswerHost {
   readonly socket: Socket;
   bytesOut: number;
+  /** The socket holds as much as it should. */
+  stalled(): void;
   /** `last`: nothing more can be served on this connection. */
   finish(last: boolean): void;
   abort(): void;
@@ -26,7 +28,9 @@ export class AnswerWriter implements BodyWriter {
 
   write(chunk: Buffer): boolean {
     this.#host.bytesOut += chunk.length;
-    return this.#message.write(chunk);
+    const more = this.#message.write(chunk);
+    if (!more) this.#host.stalled();
+    return more;
   }
 
   flush(): void {

@@ -2,7 +2,7 @@
 // most precious file we own: 0600, written once, never overwritten, never repaired. Whatever is wrong with it is an error
 // that says what to do; two gateways starting at once end up with the same pair.
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, X509Certificate } from 'node:crypto';
-import { link, mkdir, open, unlink } from 'node:fs/promises';
+import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +13,8 @@ import { type Issuer, issueCaCertificate, issuerOf, subjectOf, toPem } from './c
 const dayMs = 86_400_000;
 const backdateMs = 3_600_000;
 const warnBeforeMs = 30 * dayMs;
+/** A file that a start has not finished is left to it for so long: it may be under way. */
+const unfinishedMs = 60_000;
 /** How long a gateway that lost the race waits for the winner's second file. */
 const raceWaitMs = 2000;
 
@@ -78,6 +80,7 @@ export async function openCa(
   // The other gateway may be between its two files.
   for (let waitedMs = 0; (keyPem === null || certificatePem === null) && waitedMs < raceWaitMs; waitedMs += 50) {
     await sleep(50);
+    if (keyPem !== null) await finishPair(directory, keyPem, certificatePath);
     [keyPem, certificatePem] = await readPair(keyPath, certificatePath);
   }
   if (keyPem === null) throw missing(keyPath, certificatePath, 'it cannot sign without its key');
@@ -88,6 +91,7 @@ export async function openCa(
       `${certificatePath} is another CA (${pair.subject}), which must not be used as ${kind.title}: ${startOver(keyPath, certificatePath)}`,
     );
   }
+  await clearUnfinished(directory);
   return { ...pair, forOneSandbox: false, fresh };
 }
 
@@ -142,18 +146,54 @@ async function makePair(keyPath: string, certificatePath: string, now: number, k
     new Date(now - backdateMs + kind.lifetimeMs),
     kind.onlyServer,
   );
-  // Whoever places the key has won; only then is the certificate placed, so it can only be the winner's.
-  if (!(await placeNew(keyPath, exportKey(privateKey), 0o600))) return false;
-  await placeNew(certificatePath, toPem(der), 0o644);
-  return true;
+  // The certificate is whole on the disk before there is a key: who is killed between the two has left it for the next start.
+  const certificate = await writeBeside(certificatePath, toPem(der), 0o644);
+  try {
+    const key = await writeBeside(keyPath, exportKey(privateKey), 0o600);
+    // Whoever places the key has won; only then is the certificate placed, so it can only be the winner's.
+    if (!(await placeNew(key, keyPath).finally(() => unlink(key)))) return false;
+    await placeNew(certificate, certificatePath);
+    return true;
+  } finally {
+    await unlink(certificate);
+  }
+}
+
+/** The first start was killed between its two files: its certificate lies there under another name. */
+async function finishPair(directory: string, keyPem: string, certificatePath: string): Promise<void> {
+  for (const name of (await readdir(directory)).filter((one) => /^ca\.pem\..*\.tmp$/.test(one))) {
+    const path = join(directory, name);
+    const pem = await readGuarded(path, 0o022, '644').catch(() => null);
+    if (pem === null || !belongsTo(pem, keyPem)) continue;
+    await placeNew(path, certificatePath);
+    return;
+  }
+}
+
+function belongsTo(certificatePem: string, keyPem: string): boolean {
+  try {
+    return new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem));
+  } catch {
+    // Half a file, or none of ours.
+    return false;
+  }
+}
+
+/** What was killed while it made a pair; a second name of the key among it would outlive the key. */
+async function clearUnfinished(directory: string): Promise<void> {
+  for (const name of (await readdir(directory)).filter((one) => /^ca\.(?:key|pem)\..*\.tmp$/.test(one))) {
+    const path = join(directory, name);
+    const found = await stat(path).catch(() => null);
+    if (found !== null && Date.now() - found.mtimeMs > unfinishedMs) await unlink(path).catch(() => {});
+  }
 }
 
 function exportKey(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** Whole or not at all, and never over an existing file: `link` fails where `rename` would replace. */
-async function placeNew(path: string, text: string, mode: number): Promise<boolean> {
+/** Whole and on the disk, under another name. */
+async function writeBeside(path: string, text: string, mode: number): Promise<string> {
   const temporary = `${path}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`;
   const file = await open(temporary, 'wx', 0o600);
   try {
@@ -163,13 +203,16 @@ async function placeNew(path: string, text: string, mode: number): Promise<boole
   } finally {
     await file.close();
   }
+  return temporary;
+}
+
+/** Never over an existing file: `link` fails where `rename` would replace. */
+async function placeNew(from: string, path: string): Promise<boolean> {
   try {
-    await link(temporary, path);
+    await link(from, path);
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return false;
     throw error;
-  } finally {
-    await unlink(temporary);
   }
   const directory = await open(join(path, '..'), 'r');
   await directory.sync().finally(() => directory.close());

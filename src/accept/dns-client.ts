@@ -2,7 +2,7 @@
 // is, and whether it must be confirmed first, is each door's business.
 import { answerQuery, type DnsVoice, namespaceVoice, refuseQuery } from './dns-answer.ts';
 import type { DnsPorts } from './dns-door.ts';
-import { DnsRate } from './dns-rate.ts';
+import { Seldom } from './dns-rate.ts';
 
 export interface DnsClient {
   /** Null: nothing is said. */
@@ -25,16 +25,19 @@ export class SandboxDns implements DnsClient {
   readonly maxHeld = maxHeldBySandbox;
   readonly #ports: DnsPorts;
   readonly #voice: DnsVoice;
-  readonly #rate: DnsRate;
+  readonly #notice = new Seldom();
 
   constructor(ports: DnsPorts, voice: DnsVoice = namespaceVoice) {
     this.#ports = ports;
     this.#voice = voice;
-    this.#rate = new DnsRate(() => ports.flooded());
   }
 
   answer(message: Buffer): Buffer | null {
-    if (!this.#rate.take()) return refuseQuery(message, this.#voice);
+    const over = this.#ports.over();
+    if (over !== null) {
+      if (this.#notice.isDue()) this.#ports.flooded(over);
+      return refuseQuery(message, this.#voice);
+    }
     return answerQuery(message, this.#ports.lookup, this.#voice);
   }
 }

@@ -2,6 +2,7 @@
 // leaves the host, and nothing that is asked is kept. The listening sockets are handed in.
 import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
+import type { Refusal } from '../flow/refusal.ts';
 import type { Lookup } from './dns-answer.ts';
 import { type DnsClient, type DnsClients, SandboxDns } from './dns-client.ts';
 import { DnsStream } from './dns-stream.ts';
@@ -10,8 +11,10 @@ import { plainAddress } from './plain-address.ts';
 export interface DnsPorts {
   /** May this sandbox know this name. A no is written down there. */
   readonly lookup: Lookup;
+  /** Why one question more is too many; null: it is counted. */
+  over(): Refusal | null;
   /** The sandbox asks more than it may; told when it begins, at most once a minute. */
-  flooded(): void;
+  flooded(why: Refusal): void;
 }
 
 export interface DnsSockets {

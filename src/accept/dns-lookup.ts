@@ -8,7 +8,7 @@ import { Refusal } from '../flow/refusal.ts';
 import { canonicalHost } from './canonical-host.ts';
 import type { DnsPorts } from './dns-door.ts';
 import { DnsExchange } from './dns-exchange.ts';
-import { sandboxAllowance } from './dns-rate.ts';
+import type { CountQuestion } from './dns-limits.ts';
 
 interface LookupArrival {
   readonly caller: Caller;
@@ -22,6 +22,7 @@ export interface LookupPath {
   admit(arrival: LookupArrival): object | null;
   /** The same decision, of which nothing is written down. */
   allows(arrival: LookupArrival): boolean;
+  countQuestion: CountQuestion;
 }
 
 /** Resolvers ask again and again: one record in this time says it. */
@@ -45,7 +46,8 @@ export function createLookup(path: LookupPath, caller: Caller, nowMs = () => per
       recorded.add(key);
       return false;
     },
-    flooded: () => recordFlood(path, caller, tooManyQuestions(caller)),
+    over: () => path.countQuestion(caller),
+    flooded: (why) => recordFlood(path, caller, why),
   };
 }
 
@@ -108,15 +110,4 @@ export function canonicalLookup(request: RawRequest): CanonicalRequest {
     query: null,
     kind: 'lookup',
   };
-}
-
-function tooManyQuestions({ address }: Caller): Refusal {
-  const { burst, perSecond } = sandboxAllowance;
-  // At a door for many the journal has no other place for who it was: a flood is told before anybody is identified.
-  const who = address === null ? 'this sandbox' : `the sandbox at ${address}`;
-  const what = `${who} asks more DNS questions than it may (${burst} at once, ${perSecond} a second)`;
-  return new Refusal('limit.rate', what, {
-    rule: 'built-in: DNS questions of one sandbox',
-    hint: 'Those over the limit are refused and not written down. Look for a program in the sandbox that asks in a loop.',
-  });
 }

@@ -1,15 +1,31 @@
-// How many DNS questions one sandbox, or all strangers together, may ask: a burst, and so many a second after it. What is
-// over is told once in a while, not each time, because a flood must not become a flood of records.
+// How many DNS questions all strangers together may ask: a burst, and so many a second after it. What is over is told once
+// in a while, not each time, because a flood must not become a flood of records.
 
 export interface DnsAllowance {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-export const sandboxAllowance: DnsAllowance = { burst: 200, perSecond: 100 };
 /** They learn nothing; this many are told so, and written down. */
 export const strangerAllowance: DnsAllowance = { burst: 50, perSecond: 10 };
 const noticeEveryMs = 60_000;
+
+/** Says when it is time to tell of something again. */
+export class Seldom {
+  readonly #nowMs: () => number;
+  #afterMs = Number.NEGATIVE_INFINITY;
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
+
+  isDue(): boolean {
+    const nowMs = this.#nowMs();
+    if (nowMs < this.#afterMs) return false;
+    this.#afterMs = nowMs + noticeEveryMs;
+    return true;
+  }
+}
 
 export class DnsRate {
   readonly #onFlood: () => void;
@@ -17,14 +33,11 @@ export class DnsRate {
   readonly #allowance: DnsAllowance;
   #tokens: number;
   #filledMs: number;
-  #noticeAfterMs = Number.NEGATIVE_INFINITY;
+  readonly #notice: Seldom;
 
-  constructor(
-    onFlood: () => void,
-    nowMs: () => number = () => performance.now(),
-    allowance: DnsAllowance = sandboxAllowance,
-  ) {
+  constructor(onFlood: () => void, nowMs: () => number, allowance: DnsAllowance) {
     this.#onFlood = onFlood;
+    this.#notice = new Seldom(nowMs);
     this.#nowMs = nowMs;
     this.#allowance = allowance;
     this.#tokens = allowance.burst;
@@ -41,10 +54,7 @@ export class DnsRate {
       this.#tokens--;
       return true;
     }
-    if (nowMs >= this.#noticeAfterMs) {
-      this.#noticeAfterMs = nowMs + noticeEveryMs;
-      this.#onFlood();
-    }
+    if (this.#notice.isDue()) this.#onFlood();
     return false;
   }
 }

@@ -8,15 +8,18 @@ import type { Caller, RawRequest } from '../flow/flow.ts';
 import { HeaderList } from '../flow/header-list.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { ClientHello } from './client-hello.ts';
-import type { DoorIdentity, DoorPorts, OpenConnection } from './door-ports.ts';
-import { type ConnectionOrigin, type ConnectionSettings, H1Connection } from './h1-connection.ts';
+import { holdLittleUnread } from './client-intake.ts';
+import type { ConnectionOrigin, ConnectionSettings } from './connection-settings.ts';
+import type { DoorIdentity, DoorPorts, OpenConnection, Opening } from './door-ports.ts';
+import { H1Connection } from './h1-connection.ts';
 import { H2Connection } from './h2-connection.ts';
-import { handshakeTimeoutMs, peekHello } from './peek-hello.ts';
+import { handshakeTimeMs, peekHello } from './peek-hello.ts';
 import { plainAddress } from './plain-address.ts';
 import { TunnelExchange } from './tunnel-exchange.ts';
 
-const tooManyConnections =
-  'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nX-Sallyport-Refused: limit.connections\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+/** Nothing was read, so there is nobody to put it into words for: the code says which limit it is. */
+const tooMany = (limit: Exclude<Opening, true>): string =>
+  `HTTP/1.1 429 Too Many Requests\r\nRetry-After: ${limit === 'limit.connections' ? 5 : 1}\r\nX-Sallyport-Refused: ${limit}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
 /** How much may wait for a slow client before its source is paused. */
 export const highWaterMark = 256 * 1024;
 
@@ -49,21 +52,51 @@ export abstract class DoorConnection implements OpenConnection {
     this.address = identity.socketOf === null ? plainAddress(socket.remoteAddress) : null;
     this.socketOf = identity.socketOf;
     this.sandboxId = identity.socketOf;
+    holdLittleUnread(socket);
   }
 
   /** What a door does with a connection that was counted. */
   protected abstract begin(): void;
 
+  get door(): string {
+    return this.identity.name;
+  }
+
   start(): void {
-    if (!this.ports.opened(this)) {
-      this.socket.on('error', () => {});
-      this.socket.end(tooManyConnections, () => this.socket.destroy());
+    const opening = this.ports.opened(this);
+    if (opening instanceof Promise) this.#startAfter(opening);
+    else this.#settle(opening);
+  }
+
+  /** Where connections are counted elsewhere: nothing is read until that is known. */
+  #startAfter(opening: Promise<Opening>): void {
+    const early = (): void => {};
+    this.socket.on('error', early);
+    opening.then(
+      (late) => {
+        // Gone in the meantime: its place is given back.
+        if (late === true && this.socket.destroyed) this.ports.closed(this);
+        else this.#settle(late);
+        this.socket.off('error', early);
+      },
+      () => this.socket.destroy(),
+    );
+  }
+
+  #settle(opening: Opening): void {
+    if (opening !== true) {
+      this.turnAway(opening);
       return;
     }
     this.socket.on('close', () => this.ports.closed(this));
     const confirming = this.address === null ? null : this.ports.confirm(this.address);
     if (confirming === null) this.begin();
     else this.#beginAfter(confirming);
+  }
+
+  protected turnAway(opening: Exclude<Opening, true>): void {
+    this.socket.on('error', () => {});
+    this.socket.end(tooMany(opening), () => this.socket.destroy());
   }
 
   #beginAfter(confirming: Promise<void>): void {
@@ -92,7 +125,7 @@ export abstract class DoorConnection implements OpenConnection {
     caller: Caller,
     then: (bytes: Buffer, hello: ClientHello | null) => void,
   ): void {
-    peekHello(this.socket, rest, (peeked) => {
+    peekHello(this.socket, rest, handshakeTimeMs(this.settings), (peeked) => {
       if (peeked !== null) then(peeked.bytes, peeked.hello);
       else this.fault(route, caller, 'the connection does not begin with a readable TLS ClientHello');
     });
@@ -110,8 +143,9 @@ export abstract class DoorConnection implements OpenConnection {
     this.socket.unshift(bytes);
     const options = { isServer: true, secureContext, ALPNProtocols: ['h2', 'http/1.1'], highWaterMark };
     const tls = new TLSSocket(this.socket, options);
+    holdLittleUnread(tls);
     let secure = false;
-    const timer = setTimeout(() => this.socket.destroy(), handshakeTimeoutMs);
+    const timer = setTimeout(() => this.socket.destroy(), handshakeTimeMs(this.settings));
     tls.once('secure', () => {
       clearTimeout(timer);
       secure = true;
@@ -141,7 +175,7 @@ export abstract class DoorConnection implements OpenConnection {
     };
     this.inner =
       tls.alpnProtocol === 'h2'
-        ? new H2Connection(tls, origin, this.settings, serve)
+        ? new H2Connection(tls, origin, this.settings, serve, this.transport)
         : new H1Connection(tls, origin, this.settings, serve, this.transport);
   }
 
@@ -158,12 +192,16 @@ export abstract class DoorConnection implements OpenConnection {
 
   protected tunnel(bytes: Buffer, hello: ClientHello | null, route: Route, caller: Caller): void {
     const request = undecrypted('tunnel', route, hello);
-    this.ports.serve({ caller, request, exchange: new TunnelExchange(this.socket, bytes) });
+    this.ports.serve({ caller, request, exchange: this.tunnelExchange(bytes) });
   }
 
   protected fault(route: Route, caller: Caller, what: string, cause?: unknown): void {
     const request = { ...undecrypted('tunnel', route, null), fault: new Refusal('malformed.tls', what, { cause }) };
-    this.ports.serve({ caller, request, exchange: new TunnelExchange(this.socket, Buffer.alloc(0)) });
+    this.ports.serve({ caller, request, exchange: this.tunnelExchange(Buffer.alloc(0)) });
+  }
+
+  protected tunnelExchange(bytes: Buffer): TunnelExchange {
+    return new TunnelExchange(this.socket, bytes, this.settings, this.transport);
   }
 }
 

@@ -3,12 +3,19 @@
 import type { SecureContext } from 'node:tls';
 import type { Exchange } from '../flow/exchange.ts';
 import type { Caller, RawRequest } from '../flow/flow.ts';
-import type { ConnectionSettings } from './h1-connection.ts';
+import type { Refusal } from '../flow/refusal.ts';
+import type { ConnectionSettings } from './connection-settings.ts';
+import type { CountQuestion } from './dns-limits.ts';
 
 export interface Arrival {
   readonly caller: Caller;
   readonly request: RawRequest;
-  readonly exchange: Exchange;
+  readonly exchange: DoorExchange;
+}
+
+export interface DoorExchange extends Exchange {
+  /** Why the door closed on the client half-way; null or left out: it did not. */
+  readonly cut?: Refusal | null;
 }
 
 /** What a door needs from the rest of the gateway. */
@@ -28,15 +35,24 @@ export interface DoorPorts {
   confirm(address: string): Promise<void> | null;
   contextFor(host: string): SecureContext;
   settings(): ConnectionSettings;
-  /** False: too many connections, this one is closed at once. */
-  opened(connection: OpenConnection): boolean;
+  /** Counts a DNS question, or says why it is one too many. */
+  countQuestion: CountQuestion;
+  /** A connection that is not granted is closed at once, and never `closed`. */
+  opened(connection: OpenConnection): Opening | Promise<Opening>;
+  /** It has proven whose it is; null: another connection on top of it is counted. One that is not granted is to be closed. */
+  identified(connection: OpenConnection, sandboxId: string | null): Opening | Promise<Opening>;
   closed(connection: OpenConnection): void;
 }
+
+/** Or by which limit it is not. */
+export type Opening = true | 'limit.connections' | 'limit.connection-rate';
 
 /** A client connection as the service sees it: to count, to drain, to cut when its sandbox is gone. */
 export interface OpenConnection {
   readonly address: string | null;
   readonly socketOf: string | null;
+  /** The name of the door, for the journal. */
+  readonly door?: string;
   readonly sandboxId: string | null;
   /** Who its place is counted for; left out: its address or socket. */
   readonly countedAs?: string | null;

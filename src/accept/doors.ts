@@ -2,34 +2,36 @@
 // when their sandbox is gone. A private socket and a namespace door belong to one sandbox and disappear with it.
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { NamespaceHandles } from '../kit/namespace-handles.ts';
 import { listenOnUnixSocket } from '../kit/unix-listen.ts';
-import type { DoorPorts, OpenConnection } from './door-ports.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
+import type { DoorPorts, OpenConnection, Opening } from './door-ports.ts';
 import { type GatewayDoor, type GatewayDoorOptions, openGatewayDoor } from './gateway-door.ts';
 import { type MtlsDoorOptions, openMtlsDoor } from './mtls-door.ts';
 import { type NamespaceDoor, serveNamespaceDoor } from './namespace-door.ts';
-import { openProxyDoor } from './proxy-door.ts';
+import { openProxyDoor, startProxyConnection } from './proxy-door.ts';
 
 /** The directory is private; whoever is given the socket itself (by a bind mount) may have any uid. */
-const privateSocketMode = 0o666;
+export const privateSocketMode = 0o666;
+const privateDoor = 'private socket';
 
 export interface DoorsOptions {
-  readonly ports: Omit<DoorPorts, 'opened' | 'closed'>;
-  /** Connections allowed at once from one address or private socket. */
-  readonly maxConnections: () => number;
+  readonly ports: Omit<DoorPorts, 'opened' | 'identified' | 'closed'>;
+  /** Who may come in, and how often. */
+  readonly gate: Pick<ConnectionLimits, 'enter' | 'identified' | 'leave'>;
 }
 
 export class Doors {
   readonly #options: DoorsOptions;
   readonly #connections = new Set<OpenConnection>();
-  readonly #perCaller = new Map<string, number>();
   readonly #tcp: Server[] = [];
   readonly #private = new Map<string, { readonly server: Server; readonly path: string }>();
 
   readonly #namespaces = new Map<string, NamespaceDoor>();
   readonly #gateways: GatewayDoor[] = [];
+  #isShut = false;
 
   constructor(options: DoorsOptions) {
     this.#options = options;
@@ -72,8 +74,14 @@ export class Doors {
     return bound.family === 'IPv6' ? `[${bound.address}]:${bound.port}` : `${bound.address}:${bound.port}`;
   }
 
+  /** A connection that came through the private socket of this sandbox, where another process listens on it. */
+  takePrivate(sandboxId: string, socket: Socket): void {
+    if (this.#isShut) socket.destroy();
+    else startProxyConnection(socket, { name: privateDoor, socketOf: sandboxId }, this.#ports());
+  }
+
   async openPrivate(sandboxId: string, path: string): Promise<void> {
-    const server = this.#door('private socket', sandboxId);
+    const server = this.#door(privateDoor, sandboxId);
     await listenOnUnixSocket(server, path, { occupant: 'a door of this sandbox', mode: privateSocketMode });
     surviveErrors(server);
     this.#private.set(sandboxId, { server, path });
@@ -115,11 +123,17 @@ export class Doors {
       door.server.close();
       rmSync(door.path, { force: true });
     }
+    this.endConnections(sandboxId);
+  }
+
+  /** What it has open, and nothing that it could come back by. */
+  endConnections(sandboxId: string): void {
     for (const connection of this.#connections) if (connection.sandboxId === sandboxId) connection.destroy();
   }
 
   /** Takes nothing new, lets what is under way end, and after `graceMs` ends the rest. */
   async drain(graceMs: number): Promise<void> {
+    this.#isShut = true;
     for (const server of this.#tcp) server.close();
     for (const { server } of this.#private.values()) server.close();
     for (const door of this.#namespaces.values()) door.close();
@@ -140,33 +154,34 @@ export class Doors {
     return {
       ...this.#options.ports,
       opened: (connection) => this.#opened(connection),
+      identified: (connection, sandboxId) => this.#options.gate.identified(connection, sandboxId),
       closed: (connection) => this.#closed(connection),
     };
   }
 
-  #opened(connection: OpenConnection): boolean {
-    const caller = callerKey(connection);
-    const held = this.#perCaller.get(caller) ?? 0;
-    if (held >= this.#options.maxConnections()) return false;
-    this.#perCaller.set(caller, held + 1);
+  #opened(connection: OpenConnection): Opening | Promise<Opening> {
+    const opening = this.#options.gate.enter(connection);
+    return opening instanceof Promise
+      ? opening.then((late) => this.#let(connection, late))
+      : this.#let(connection, opening);
+  }
+
+  #let(connection: OpenConnection, opening: Opening): Opening {
+    if (opening !== true) return opening;
+    if (this.#isShut) {
+      this.#options.gate.leave(connection);
+      return 'limit.connections';
+    }
     this.#connections.add(connection);
     return true;
   }
 
   #closed(connection: OpenConnection): void {
-    if (!this.#connections.delete(connection)) return;
-    const caller = callerKey(connection);
-    const held = this.#perCaller.get(caller) ?? 1;
-    if (held <= 1) this.#perCaller.delete(caller);
-    else this.#perCaller.set(caller, held - 1);
+    if (this.#connections.delete(connection)) this.#options.gate.leave(connection);
   }
 }
 
 /** An unheard error event would end the gateway: accepting may fail for want of file descriptors. */
 function surviveErrors(server: Server): void {
   server.on('error', () => {});
-}
-
-function callerKey(connection: OpenConnection): string {
-  return connection.countedAs ?? connection.address ?? `socket ${connection.socketOf}`;
 }

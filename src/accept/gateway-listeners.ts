@@ -19,7 +19,7 @@ export async function openGatewayListeners(address: string, ports: readonly numb
   const dnsTcp = newServer();
   const tcp = new Map(ports.map((port) => [port, newServer()]));
   const bindings = [
-    bind(udp, () => udp.bind({ address, port: dnsPort, exclusive: true }), `udp ${placeText(address, dnsPort)}`),
+    bind(udp, () => udp.bind({ address, port: dnsPort }), `udp ${placeText(address, dnsPort)}`),
     listen(dnsTcp, address, dnsPort),
     ...[...tcp].map(([port, server]) => listen(server, address, port)),
   ];
@@ -43,7 +43,7 @@ function newServer(): Server {
 }
 
 function listen(server: Server, address: string, port: number): Promise<void> {
-  return bind(server, () => server.listen({ host: address, port, exclusive: true }), `tcp ${placeText(address, port)}`);
+  return bind(server, () => server.listen({ host: address, port }), `tcp ${placeText(address, port)}`);
 }
 
 async function bind(emitter: EventEmitter, begin: () => void, place: string): Promise<void> {

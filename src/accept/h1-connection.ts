@@ -3,34 +3,17 @@
 import type { Socket } from 'node:net';
 import type { RawRequest } from '../flow/flow.ts';
 import { HeaderList } from '../flow/header-list.ts';
-import { Refusal } from '../flow/refusal.ts';
+import type { Refusal } from '../flow/refusal.ts';
 import { parseRequestHead, type RequestHead } from '../http1/request-head.ts';
-import type { Perishable, Sweeper } from '../kit/sweeper.ts';
+import { GatheredBytes } from '../kit/gathered-bytes.ts';
+import type { Perishable } from '../kit/sweeper.ts';
+import { ClientIntake, waitingBytes } from './client-intake.ts';
+import type { ConnectionOrigin, ConnectionSettings } from './connection-settings.ts';
 import { type ExchangeHost, H1Exchange } from './h1-exchange.ts';
-import { faultInHead, unreadable } from './request-faults.ts';
-
-/** What is known of every request on a connection before it is read. */
-export interface ConnectionOrigin {
-  readonly scheme: 'https' | 'http';
-  readonly connect: string | null;
-  readonly sni: string | null;
-  /** Where it wanted to go, `address:port`; null where it was spoken to as a proxy. */
-  readonly destination: string | null;
-}
-
-export interface ConnectionSettings {
-  readonly sweeper: Sweeper;
-  readonly headBytes: number;
-  readonly requestBodyBytes: number;
-  /** Lower-case name of a field in which a credential goes out: it must not come late, past what judged the head. */
-  readonly carriesCredential: (key: string) => boolean;
-  readonly idleTimeoutMs: number;
-}
+import { faultInHead, noBodyComes, nothingTaken, slowHead, unreadable } from './request-faults.ts';
 
 export type OnH1Request = (request: RawRequest, exchange: H1Exchange) => void;
 
-/** A head must be whole this long after its first byte: slow-loris. */
-const headTimeoutMs = 30_000;
 const lingerMs = 2_000;
 const maxWaitingBytes = 256 * 1024;
 const lineFeed = 0x0a;
@@ -45,9 +28,12 @@ export class H1Connection implements Perishable, ExchangeHost {
   readonly #onRequest: OnH1Request;
   /** The socket below the TLS. */
   readonly #transport: Socket;
+  readonly #intake: ClientIntake;
   #exchange: H1Exchange | null = null;
-  #waiting: Buffer | null = null;
+  /** Bytes that are no part of the request under way: a head that is not whole, or the next request, pipelined. */
+  readonly #waiting = new GatheredBytes();
   #triedBytes = 0;
+  #requests = 0;
   #paused = false;
   #closing = false;
 
@@ -65,7 +51,8 @@ export class H1Connection implements Perishable, ExchangeHost {
     this.carriesCredential = settings.carriesCredential;
     this.#origin = origin;
     this.#onRequest = onRequest;
-    this.deadlineMs = settings.sweeper.nowMs + settings.idleTimeoutMs;
+    this.#intake = new ClientIntake(transport);
+    this.deadlineMs = performance.now() + settings.clientHeadTimeoutMs;
     settings.sweeper.join(this);
     socket.on('data', this.#onData);
     socket.on('drain', this.#onDrain);
@@ -79,9 +66,7 @@ export class H1Connection implements Perishable, ExchangeHost {
     this.socket.off('data', this.#onData).off('drain', this.#onDrain).off('close', this.#onClose);
     this.socket.pause();
     this.#exchange = null;
-    const rest = this.#waiting;
-    this.#waiting = null;
-    return rest;
+    return this.#waiting.take();
   }
 
   /** Ends the connection after the answer under way; at once when there is none. */
@@ -109,25 +94,35 @@ export class H1Connection implements Perishable, ExchangeHost {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
+    if (this.#exchange?.awaitsBody === true) this.awaitBytes();
     this.socket.resume();
+  }
+
+  /** It is the client's turn: idle_timeout_ms from here, or from the next bytes that come. */
+  awaitBytes(): void {
+    this.deadlineMs = this.settings.sweeper.deadlineIn(this.settings.idleTimeoutMs);
+  }
+
+  /** More was written than the client takes: from here on something of it must move. */
+  awaitIntake(): void {
+    this.awaitBytes();
+    this.#intake.start();
   }
 
   /** Bytes past the end of the current request: the next one, pipelined. */
   keepWaiting(bytes: Buffer): void {
-    this.#waiting = this.#waiting === null ? bytes : Buffer.concat([this.#waiting, bytes]);
+    this.#waiting.add(bytes);
     if (this.#waiting.length > maxWaitingBytes) this.pause();
   }
 
   takeWaiting(): Buffer | null {
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    return waiting;
+    return this.#waiting.take();
   }
 
   /** The exchange is over and the connection can serve another. */
   next(): void {
     this.#exchange = null;
-    this.deadlineMs = this.settings.sweeper.nowMs + this.settings.idleTimeoutMs;
+    this.deadlineMs = this.settings.sweeper.deadlineIn(this.settings.idleTimeoutMs);
     if (this.#closing) {
       this.socket.end();
       return;
@@ -138,7 +133,7 @@ export class H1Connection implements Perishable, ExchangeHost {
 
   #goOn(): void {
     // Guards: a client that asks on and on and reads no answer. Its next request waits until it has taken the last one.
-    if (this.#waiting === null || this.socket.writableNeedDrain) return;
+    if (this.#waiting.length === 0 || this.socket.writableNeedDrain) return;
     // A turn of its own: a thousand pipelined requests must not become a thousand stack frames.
     process.nextTick(() => this.#readWaiting());
   }
@@ -146,11 +141,11 @@ export class H1Connection implements Perishable, ExchangeHost {
   /** Ends after an answer while the client may still be sending: reads and drops for a moment, so that no reset eats it. */
   endLingering(): void {
     this.#closing = true;
-    this.#waiting = null;
+    this.#waiting.take();
     // From here on bytes are dropped; given to the exchange they would be kept, and reading would stop when it is full.
     this.#exchange = null;
     // A slow reader may still have the tail of its answer before it: the moment begins when all of it has left.
-    this.deadlineMs = this.settings.sweeper.nowMs + this.settings.idleTimeoutMs;
+    this.deadlineMs = this.settings.sweeper.deadlineIn(this.settings.idleTimeoutMs);
     this.socket.end(() => {
       this.deadlineMs = this.settings.sweeper.nowMs + lingerMs;
     });
@@ -158,19 +153,34 @@ export class H1Connection implements Perishable, ExchangeHost {
   }
 
   expire(): void {
-    this.settings.sweeper.leave(this);
-    if (this.#exchange === null && this.#waiting !== null && !this.#closing) {
-      this.#fault(new Refusal('client.timeout', 'the request head did not arrive in time'));
+    if (this.#exchange !== null) this.#expireExchange(this.#exchange);
+    // A slow reader may take the tail of an answer as long as it takes some of it.
+    else if (waitingBytes(this.socket, this.#transport) > 0 && this.#intake.moved()) this.awaitBytes();
+    else if (this.#waiting.length > 0 && !this.#closing) {
+      this.#fault(slowHead(this.settings.clientHeadTimeoutMs));
       this.deadlineMs = this.settings.sweeper.nowMs + lingerMs;
-      this.settings.sweeper.join(this);
-      return;
+    } else {
+      this.settings.sweeper.leave(this);
+      this.socket.destroy();
     }
-    this.socket.destroy();
+  }
+
+  #expireExchange(exchange: H1Exchange): void {
+    const { idleTimeoutMs } = this.settings;
+    if (this.socket.writableNeedDrain) {
+      if (this.#intake.moved()) this.awaitBytes();
+      else exchange.cutOff(nothingTaken(idleTimeoutMs));
+    } else if (exchange.awaitsBody) {
+      // Paused: it is the far side that takes nothing, and the forward stage keeps that time.
+      if (this.#paused) this.awaitBytes();
+      else exchange.breakOff(noBodyComes(idleTimeoutMs));
+    } else this.deadlineMs = Number.POSITIVE_INFINITY;
   }
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#exchange !== null) {
       this.#exchange.onBytes(chunk);
+      if (this.#exchange?.awaitsBody === true) this.awaitBytes();
       return;
     }
     if (this.#closing) return;
@@ -178,24 +188,22 @@ export class H1Connection implements Perishable, ExchangeHost {
       this.keepWaiting(chunk);
       return;
     }
-    if (this.#waiting === null) {
-      this.deadlineMs = this.settings.sweeper.nowMs + headTimeoutMs;
+    if (this.#waiting.length === 0) {
       this.#readHead(chunk);
       return;
     }
-    const joined = Buffer.concat([this.#waiting, chunk]);
-    this.#waiting = joined;
+    this.#waiting.add(chunk);
     // A head that drips in byte by byte is not parsed from its start for every byte.
-    if (!chunk.includes(lineFeed) && joined.length - this.#triedBytes < 1024) return;
-    this.#readHead(joined);
+    if (!chunk.includes(lineFeed) && this.#waiting.length - this.#triedBytes < 1024) return;
+    this.#readHead(this.#waiting.view());
   };
 
   #readWaiting(): void {
-    if (this.#exchange !== null || this.#waiting === null || this.socket.destroyed) return;
-    this.deadlineMs = this.settings.sweeper.nowMs + headTimeoutMs;
-    this.#readHead(this.#waiting);
+    if (this.#exchange !== null || this.#waiting.length === 0 || this.socket.destroyed) return;
+    this.#readHead(this.#waiting.take()!);
   }
 
+  /** `bytes`: all that waits, or the first that came. */
   #readHead(bytes: Buffer): void {
     let head: RequestHead | null;
     try {
@@ -205,61 +213,37 @@ export class H1Connection implements Perishable, ExchangeHost {
       return;
     }
     if (head === null) {
-      this.#waiting = bytes;
-      this.#triedBytes = bytes.length;
+      this.#keepHead(bytes);
       return;
     }
-    this.#waiting = null;
-    // From here on the forward stage keeps the time: it sees both directions.
+    this.#waiting.take();
+    // From here on the forward stage keeps the time: it sees both directions. Here only what the client alone holds up.
     this.deadlineMs = Number.POSITIVE_INFINITY;
+    this.#requests++;
     const rest = head.headEnd === bytes.length ? null : bytes.subarray(head.headEnd);
     this.#serve(head, rest);
+  }
+
+  #keepHead(bytes: Buffer): void {
+    this.#triedBytes = bytes.length;
+    if (this.#waiting.length > 0) return;
+    this.#waiting.add(bytes);
+    // The clock itself: the sweeper's may be half a second old, and this may be a short time.
+    if (this.#requests > 0) this.deadlineMs = performance.now() + this.settings.clientHeadTimeoutMs;
   }
 
   #serve(head: RequestHead, rest: Buffer | null): void {
     const exchange = new H1Exchange(this, head, rest);
     this.#exchange = exchange;
-    this.#onRequest(
-      {
-        protocol: 'http/1.1',
-        scheme: this.#origin.scheme,
-        method: head.method,
-        target: head.target,
-        authority: null,
-        headers: new HeaderList(head.names, head.keys, head.values),
-        connect: this.#origin.connect,
-        sni: this.#origin.sni,
-        kind: head.method === 'CONNECT' && isProxy(this.#origin) ? 'connect' : 'http',
-        hiddenName: false,
-        destination: this.#origin.destination,
-        fault: faultInHead(head, this.settings.requestBodyBytes),
-      },
-      exchange,
-    );
+    this.#onRequest(rawRequest(this.#origin, head, faultInHead(head, this.settings.requestBodyBytes)), exchange);
   }
 
   /** Not a request: still an arrival, so that it is answered, counted and written down like one. */
   #fault(error: unknown): void {
-    this.#waiting = null;
+    this.#waiting.take();
     const exchange = H1Exchange.forFault(this);
     this.#exchange = exchange;
-    this.#onRequest(
-      {
-        protocol: 'http/1.1',
-        scheme: this.#origin.scheme,
-        method: '',
-        target: '',
-        authority: null,
-        headers: new HeaderList(),
-        connect: this.#origin.connect,
-        sni: this.#origin.sni,
-        kind: 'http',
-        hiddenName: false,
-        destination: this.#origin.destination,
-        fault: unreadable(error),
-      },
-      exchange,
-    );
+    this.#onRequest(rawRequest(this.#origin, null, unreadable(error)), exchange);
   }
 
   readonly #onDrain = (): void => {
@@ -280,6 +264,25 @@ export class H1Connection implements Perishable, ExchangeHost {
 
   readonly #onError = (): void => {
     this.socket.destroy();
+  };
+}
+
+/** `head` null: there is none that could be read, and `fault` says why. */
+function rawRequest(origin: ConnectionOrigin, head: RequestHead | null, fault: Refusal | null): RawRequest {
+  const { scheme, connect, sni, destination } = origin;
+  return {
+    protocol: 'http/1.1',
+    scheme,
+    method: head?.method ?? '',
+    target: head?.target ?? '',
+    authority: null,
+    headers: head === null ? new HeaderList() : new HeaderList(head.names, head.keys, head.values),
+    connect,
+    sni,
+    kind: head?.method === 'CONNECT' && isProxy(origin) ? 'connect' : 'http',
+    hiddenName: false,
+    destination,
+    fault,
   };
 }
 

@@ -3,9 +3,11 @@
 import type { Socket } from 'node:net';
 import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../flow/exchange.ts';
 import { HeaderList } from '../flow/header-list.ts';
+import type { Refusal } from '../flow/refusal.ts';
 import { BodyReader } from '../http1/body-reader.ts';
 import type { RequestHead } from '../http1/request-head.ts';
 import { encodeMessage, renderHead } from '../http1/write-head.ts';
+import { GatheredBytes } from '../kit/gathered-bytes.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { PayloadExchange } from './payload-exchange.ts';
 import { bodyTooLarge, fieldTooLate, unreadable } from './request-faults.ts';
@@ -22,6 +24,10 @@ export interface ExchangeHost {
   readonly closing: boolean;
   pause(): void;
   resume(): void;
+  /** The rest of the body is the client's to send now. */
+  awaitBytes(): void;
+  /** The client has more of its answer before it than it takes. */
+  awaitIntake(): void;
   /** Bytes past the end of this request. */
   keepWaiting(bytes: Buffer): void;
   takeWaiting(): Buffer | null;
@@ -38,7 +44,8 @@ export class H1Exchange implements Exchange {
   bytesIn = 0;
   bytesOut = 0;
   answered = false;
-  onAbandoned: (() => void) | null = null;
+  /** Why we ended it; null: we did not. */
+  cut: Refusal | null = null;
   onFinished: (() => void) | null = null;
   readonly #connection: ExchangeHost;
   readonly #keepAlive: boolean;
@@ -46,13 +53,13 @@ export class H1Exchange implements Exchange {
   readonly #reader: BodyReader | null;
   #requestDone: boolean;
   #readable: boolean;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  readonly #held = new GatheredBytes();
   #to: BodyWriter | null = null;
   #raw = false;
   #writer: AnswerWriter | null = null;
   #untilClose = false;
   #finished = false;
+  #onAbandoned: (() => void) | null = null;
 
   constructor(connection: ExchangeHost, head: RequestHead | null, rest: Buffer | null) {
     this.#connection = connection;
@@ -74,6 +81,21 @@ export class H1Exchange implements Exchange {
     return new PayloadExchange(this);
   }
 
+  get onAbandoned(): (() => void) | null {
+    return this.#onAbandoned;
+  }
+
+  /** Who asks late, when it is over, hears it at once: nothing is begun for a client that is gone or has its answer. */
+  set onAbandoned(act: (() => void) | null) {
+    this.#onAbandoned = act;
+    if (this.#finished) act?.();
+  }
+
+  /** True while the far side wants more of the body and has not answered: it is the client who is waited for. */
+  get awaitsBody(): boolean {
+    return this.#to !== null && !this.#requestDone && !this.#raw && !this.answered;
+  }
+
   sendBody(to: BodyWriter): void {
     this.#to = to;
     to.onDrain = () => this.#connection.resume();
@@ -81,12 +103,10 @@ export class H1Exchange implements Exchange {
       to.end(null);
       return;
     }
-    if (this.#expectsContinue && this.#heldBytes === 0)
-      this.#connection.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
-    const held = this.#held;
-    this.#held = [];
-    this.#heldBytes = 0;
-    for (const chunk of held) this.#feed(chunk);
+    this.#connection.awaitBytes();
+    const held = this.#held.take();
+    if (held !== null) this.#feed(held);
+    else if (this.#expectsContinue) this.#connection.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
     this.#connection.resume();
   }
 
@@ -123,11 +143,11 @@ export class H1Exchange implements Exchange {
     this.answered = true;
     this.#dropHeld();
     // After a request that could be read in two ways nothing more is read from that client.
-    const reusable =
-      status !== 400 && this.#readable && this.#requestDone && this.#keepAlive && !this.#connection.closing;
+    const isLast = status === 400 || headers.has('connection');
+    const reusable = !isLast && this.#readable && this.#requestDone && this.#keepAlive && !this.#connection.closing;
     const all = HeaderList.from(headers.names.map((name, i) => [name, headers.values[i]!] as const));
     all.append('Content-Length', String(body.length));
-    if (!reusable) all.append('Connection', 'close');
+    if (!reusable && !headers.has('connection')) all.append('Connection', 'close');
     this.bytesOut += body.length;
     this.#connection.socket.write(
       encodeMessage(renderHead(`HTTP/1.1 ${status} ${reasonOf(status)}`, all.names, all.values), body),
@@ -157,9 +177,8 @@ export class H1Exchange implements Exchange {
     } else if (this.#requestDone || this.#finished) {
       this.#connection.keepWaiting(chunk);
     } else if (this.#to === null) {
-      this.#held.push(chunk);
-      this.#heldBytes += chunk.length;
-      if (this.#heldBytes > maxHeldBytes) this.#connection.pause();
+      this.#held.add(chunk);
+      if (this.#held.length > maxHeldBytes) this.#connection.pause();
     } else {
       this.#feed(chunk);
     }
@@ -170,19 +189,19 @@ export class H1Exchange implements Exchange {
     try {
       end = this.#requestDone ? 0 : this.#reader!.feedWire(chunk, 0);
     } catch (error) {
-      this.#breakOff(unreadable(error));
+      this.breakOff(unreadable(error));
       return;
     }
     const part = end < 0 || end === chunk.length ? chunk : chunk.subarray(0, end);
     this.bytesIn += part.length;
     const max = this.#connection.maxBodyBytes;
     if (max > 0 && this.bytesIn > max && this.requestFraming.kind === 'chunked') {
-      this.#breakOff(bodyTooLarge(max));
+      this.breakOff(bodyTooLarge(max));
       return;
     }
     const late = end < 0 ? undefined : this.#reader?.trailers?.keys.find(this.#connection.carriesCredential);
     if (late !== undefined) {
-      this.#breakOff(fieldTooLate(late));
+      this.breakOff(fieldTooLate(late));
       return;
     }
     const more = part.length === 0 || this.#to!.write(part);
@@ -196,26 +215,36 @@ export class H1Exchange implements Exchange {
   }
 
   /** The request turned out to be malformed half-way: nothing more of it is read, the upstream must not see an end. */
-  #breakOff(reason: Error): void {
+  breakOff(reason: Error): void {
     this.#readable = false;
     this.#requestDone = true;
     this.#to!.fail(reason);
   }
 
+  /** The client holds its own answer up: there is nobody to tell, but the journal. */
+  cutOff(reason: Refusal): void {
+    this.cut = reason;
+    this.abort();
+  }
+
+  /** More was written than the client takes. */
+  stalled(): void {
+    this.#connection.awaitIntake();
+  }
+
   /** Bytes of a body nobody will read. What is already here may complete the request, and the connection lives on. */
   #dropHeld(): void {
     if (this.#requestDone || this.#to !== null) return;
+    const held = this.#held.take();
+    if (held === null) return;
     try {
-      for (const chunk of this.#held) {
-        const end = this.#requestDone ? 0 : this.#reader!.feedWire(chunk, 0);
-        if (end < 0) continue;
-        this.#requestDone = true;
-        if (end < chunk.length) this.#connection.keepWaiting(chunk.subarray(end));
-      }
+      const end = this.#reader!.feedWire(held, 0);
+      if (end < 0) return;
+      this.#requestDone = true;
+      if (end < held.length) this.#connection.keepWaiting(held.subarray(end));
     } catch {
       this.#readable = false;
     }
-    this.#held = [];
   }
 
   onSocketDrain(): void {
@@ -226,7 +255,7 @@ export class H1Exchange implements Exchange {
     if (this.#finished) return;
     this.#finished = true;
     if (this.#raw) this.#to?.end(null);
-    this.onAbandoned?.();
+    this.#onAbandoned?.();
     this.onFinished?.();
   }
 

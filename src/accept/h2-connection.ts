@@ -1,47 +1,64 @@
 // One client connection that speaks HTTP/2, chosen by ALPN: node:http2 on a TLS socket we terminated. Each stream is a
 // request like any other. Extended CONNECT is not offered: WebSocket clients then use HTTP/1.1, which passes.
-import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream, ServerSessionOptions } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { Framing } from '../flow/exchange.ts';
+import type { Exchange, Framing } from '../flow/exchange.ts';
 import type { RawRequest } from '../flow/flow.ts';
-import type { HeaderList } from '../flow/header-list.ts';
+import { HeaderList } from '../flow/header-list.ts';
 import { Refusal } from '../flow/refusal.ts';
 import { http2 } from '../kit/http2-module.ts';
 import type { Perishable } from '../kit/sweeper.ts';
-import type { ConnectionOrigin, ConnectionSettings } from './h1-connection.ts';
-import { H2Exchange, headerListFromRaw } from './h2-exchange.ts';
+import { ClientIntake, takenBytes, waitingBytes } from './client-intake.ts';
+import { ClosingExchange } from './closing-exchange.ts';
+import type { ConnectionOrigin, ConnectionSettings } from './connection-settings.ts';
+import { H2Exchange, headerListFromRaw, type StreamHost } from './h2-exchange.ts';
+import { H2Flood, type SessionTotals } from './h2-flood.ts';
 import { bodyTooLarge } from './request-faults.ts';
 
-export type OnH2Request = (request: RawRequest, exchange: H2Exchange) => void;
+export type OnH2Request = (request: RawRequest, exchange: Exchange) => void;
 
 const endStreamFlag = 0x1;
+/** What may come of a body that nobody reads, as on HTTP/1.1. */
+const streamWindowBytes = 256 * 1024;
 
-export class H2Connection implements Perishable {
-  deadlineMs: number;
+export class H2Connection implements Perishable, StreamHost {
+  /** It looks at itself whenever the sweeper comes by. */
+  deadlineMs = 0;
+  readonly settings: ConnectionSettings;
+  readonly #socket: TLSSocket;
+  readonly #transport: Socket;
   readonly #session: ServerHttp2Session;
-  readonly #settings: ConnectionSettings;
-  #streams = 0;
+  readonly #origin: ConnectionOrigin;
+  readonly #onRequest: OnH2Request;
+  readonly #flood: H2Flood;
+  readonly #intake: ClientIntake;
+  readonly #open = new Set<H2Exchange>();
+  /** While no stream is open. The first time: until there was one. */
+  #idleUntilMs: number;
+  #usefulBytes = 0;
 
-  constructor(socket: TLSSocket, origin: ConnectionOrigin, settings: ConnectionSettings, onRequest: OnH2Request) {
-    this.#settings = settings;
-    this.deadlineMs = settings.sweeper.nowMs + settings.idleTimeoutMs;
-    this.#session = http2().performServerHandshake(socket, {
-      settings: {
-        initialWindowSize: 1 << 20,
-        maxConcurrentStreams: 128,
-        enablePush: false,
-        enableConnectProtocol: false,
-      },
-      maxHeaderListPairs: 256,
-    });
+  constructor(
+    socket: TLSSocket,
+    origin: ConnectionOrigin,
+    settings: ConnectionSettings,
+    onRequest: OnH2Request,
+    transport: Socket = socket,
+  ) {
+    this.settings = settings;
+    this.#socket = socket;
+    this.#transport = transport;
+    this.#origin = origin;
+    this.#onRequest = onRequest;
+    const nowMs = performance.now();
+    this.#idleUntilMs = nowMs + settings.clientHeadTimeoutMs;
+    this.#flood = new H2Flood(nowMs);
+    this.#intake = new ClientIntake(transport);
+    this.#session = http2().performServerHandshake(socket, sessionOptions(settings.headBytes));
     this.#session.on(
       'stream',
-      (stream: ServerHttp2Stream, _headers: IncomingHttpHeaders, flags: number, raw: string[]) => {
-        this.#streams++;
-        this.deadlineMs = Number.POSITIVE_INFINITY;
-        stream.once('close', () => this.#streamClosed());
-        this.#serve(stream, flags, raw, origin, onRequest);
-      },
+      (stream: ServerHttp2Stream, _headers: IncomingHttpHeaders, flags: number, raw: string[]) =>
+        this.#serve(stream, flags, raw),
     );
     this.#session.on('error', () => this.#session.destroy());
     this.#session.on('close', () => settings.sweeper.leave(this));
@@ -53,53 +70,132 @@ export class H2Connection implements Perishable {
   }
 
   expire(): void {
-    this.#session.destroy();
+    const { nowMs } = this.settings.sweeper;
+    if (this.#open.size === 0 && nowMs >= this.#idleUntilMs) {
+      this.#session.destroy();
+      return;
+    }
+    for (const exchange of this.#open) if (exchange.deadlineMs <= nowMs) exchange.expire();
+    if (this.#session.destroyed) return;
+    const tooMuch = this.#flood.look(this.#totals(), nowMs);
+    if (tooMuch !== null) this.#calm(tooMuch);
   }
 
-  #streamClosed(): void {
-    if (--this.#streams === 0) this.deadlineMs = this.#settings.sweeper.nowMs + this.#settings.idleTimeoutMs;
+  countUseful(bytes: number): void {
+    this.#usefulBytes += bytes;
   }
 
-  #serve(
-    stream: ServerHttp2Stream,
-    flags: number,
-    raw: string[],
-    origin: ConnectionOrigin,
-    onRequest: OnH2Request,
-  ): void {
+  /** The client does not take what is before it. */
+  cutStream(stream: ServerHttp2Stream): void {
+    // Where it takes nothing at all, nothing can be told to it either.
+    const isDeaf = waitingBytes(this.#socket, this.#transport) > 0 && !this.#intake.moved();
+    // Closed before and still here: after a fault of the protocol node:http2 sends its goodbye and neither reads nor
+    // writes again, and nothing else would ever end such a session.
+    if (isDeaf || stream.closed) this.#session.destroy();
+    else stream.close(http2().constants.NGHTTP2_CANCEL);
+  }
+
+  /** Guards: more requests than are worth an answer. What else is on the connection ends with it. */
+  hangUp(): void {
+    const { NGHTTP2_ENHANCE_YOUR_CALM } = http2().constants;
+    // Without an error node:http2 would say that there was none.
+    this.#session.destroy(new Error('the client asks on and on'), NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  streamClosed(exchange: H2Exchange, byClient: boolean): void {
+    this.#open.delete(exchange);
+    if (this.#open.size === 0) this.#idleUntilMs = this.settings.sweeper.deadlineIn(this.settings.idleTimeoutMs);
+    // What it had sent of a body before it knew that nobody reads it.
+    if (!exchange.isRequestOver) this.#usefulBytes += streamWindowBytes;
+    if (!byClient || this.#session.destroyed) return;
+    if (this.#flood.isResetTooMany(this.settings.sweeper.nowMs)) this.#calm('takes back what it has asked for');
+  }
+
+  /** Guards: rapid reset and floods of frames. One record, whatever was in it. */
+  #calm(what: string): void {
+    const { NGHTTP2_ENHANCE_YOUR_CALM } = http2().constants;
+    const fault = new Refusal('limit.http2-flood', `the client ${what}, again and again`, {
+      rule: 'built-in: HTTP/2 without floods',
+      hint: 'Open a new connection, and ask on it only for what is wanted.',
+    });
+    const exchange = new ClosingExchange(() => {
+      // Without an error node:http2 would say that there was none.
+      if (!this.#session.destroyed) this.#session.destroy(fault, NGHTTP2_ENHANCE_YOUR_CALM);
+    });
+    this.#onRequest(this.#rawRequest([], new HeaderList(), fault), exchange);
+  }
+
+  #totals(): SessionTotals {
+    let usefulBytes = this.#usefulBytes;
+    let unreadPieces = 0;
+    for (const exchange of this.#open) {
+      usefulBytes += exchange.unreadBytes;
+      unreadPieces += exchange.unreadPieces;
+    }
+    const wireBytes = this.#socket.bytesRead;
+    return { wireBytes, usefulBytes, takenBytes: takenBytes(this.#transport), unreadPieces };
+  }
+
+  #serve(stream: ServerHttp2Stream, flags: number, raw: string[]): void {
     const headers = headerListFromRaw(raw);
+    for (const text of raw) this.#usefulBytes += text.length;
     const length = headers.get('content-length');
     const expect = headers.get('expect');
     const framing = framingOf((flags & endStreamFlag) !== 0, length);
-    const max = this.#settings.requestBodyBytes;
-    const scheme = pseudo(raw, ':scheme') ?? '';
-    onRequest(
-      {
-        protocol: 'h2',
-        scheme: origin.scheme,
-        method: pseudo(raw, ':method') ?? '',
-        target: pseudo(raw, ':path') ?? '',
-        authority: pseudo(raw, ':authority'),
-        headers,
-        connect: origin.connect,
-        sni: origin.sni,
-        kind: 'http',
-        hiddenName: false,
-        destination: origin.destination,
-        fault: lookAlike(headers) ?? faultOf(framing, scheme === origin.scheme, expect, max),
-      },
-      new H2Exchange(
-        stream,
-        framing ?? { kind: 'none' },
-        expect?.toLowerCase() === '100-continue',
-        this.#settings.carriesCredential,
-      ),
+    const schemeFits = (pseudo(raw, ':scheme') ?? '') === this.#origin.scheme;
+    const fault = lookAlike(headers) ?? faultOf(framing, schemeFits, expect, this.settings.requestBodyBytes);
+    const exchange = new H2Exchange(
+      this,
+      stream,
+      framing ?? { kind: 'none' },
+      expect?.toLowerCase() === '100-continue',
     );
+    this.#open.add(exchange);
+    this.#onRequest(this.#rawRequest(raw, headers, fault), exchange);
+  }
+
+  #rawRequest(raw: readonly string[], headers: HeaderList, fault: Refusal | null): RawRequest {
+    const { scheme, connect, sni, destination } = this.#origin;
+    return {
+      protocol: 'h2',
+      scheme,
+      method: pseudo(raw, ':method') ?? '',
+      target: pseudo(raw, ':path') ?? '',
+      authority: pseudo(raw, ':authority'),
+      headers,
+      connect,
+      sni,
+      kind: 'http',
+      hiddenName: false,
+      destination,
+      fault,
+    };
   }
 }
 
+/** The limits of node:http2 itself, where it has them: what it refuses never becomes a request. */
+function sessionOptions(headBytes: number): ServerSessionOptions {
+  return {
+    settings: {
+      initialWindowSize: streamWindowBytes,
+      maxConcurrentStreams: 128,
+      // Guards: HPACK bombs. Decoded, with 32 bytes for each field.
+      maxHeaderListSize: headBytes,
+      enablePush: false,
+      enableConnectProtocol: false,
+    },
+    maxHeaderListPairs: 256,
+    maxSettings: 16,
+    maxSessionInvalidFrames: 100,
+    maxSessionRejectedStreams: 100,
+    maxOutstandingPings: 4,
+    maxSessionMemory: 10,
+  };
+}
+
 function framingOf(ended: boolean, length: string | undefined): Framing | null {
-  if (length !== undefined && !/^\d{1,15}$/.test(length)) return null;
+  // No nought before it: some servers read that as octal, and it is sent on as it came.
+  if (length !== undefined && !/^(?:0|[1-9]\d{0,14})$/.test(length)) return null;
   if (ended) return length === undefined || Number(length) === 0 ? { kind: 'none' } : null;
   return length === undefined ? { kind: 'chunked' } : { kind: 'length', bytes: Number(length) };
 }

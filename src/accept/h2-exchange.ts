@@ -3,34 +3,54 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../flow/exchange.ts';
 import { HeaderList } from '../flow/header-list.ts';
+import type { Refusal } from '../flow/refusal.ts';
 import { mayTrail } from '../http1/trailer-fields.ts';
 import { fieldsOfHttp2, toHttp2 } from '../kit/http2-fields.ts';
 import { http2 } from '../kit/http2-module.ts';
-import { fieldTooLate } from './request-faults.ts';
+import type { ConnectionSettings } from './connection-settings.ts';
+import { bodyTooLarge, fieldTooLate, noBodyComes, nothingTaken } from './request-faults.ts';
+
+/** For a few words of ours. Refused streams have no place under any limit, and a sandbox can have a hundred thousand. */
+const ownAnswerMs = 10_000;
+
+/** The connection a stream is on. */
+export interface StreamHost {
+  readonly settings: ConnectionSettings;
+  countUseful(bytes: number): void;
+  cutStream(stream: ServerHttp2Stream): void;
+  hangUp(): void;
+  streamClosed(exchange: H2Exchange, byClient: boolean): void;
+}
 
 export class H2Exchange implements Exchange {
+  /** Until when the client must have sent or taken something; the connection looks. */
+  deadlineMs = Number.POSITIVE_INFINITY;
   readonly form: BodyForm = 'payload';
   readonly requestFraming: Framing;
   bytesIn = 0;
   bytesOut = 0;
   answered = false;
-  onAbandoned: (() => void) | null = null;
+  /** Why we ended it; null: we did not. */
+  cut: Refusal | null = null;
   onFinished: (() => void) | null = null;
+  readonly #host: StreamHost;
   readonly #stream: ServerHttp2Stream;
   readonly #expectsContinue: boolean;
-  readonly #carriesCredential: (key: string) => boolean;
+  #to: BodyWriter | null = null;
   #requestTrailers: HeaderList | null = null;
   #writer: StreamWriter | null = null;
+  /** What waited for the client when it was last looked at. */
+  #waitingBytes = 0;
+  /** The request turned out to be one that must not go on; what still comes of it is dropped. */
+  #broken = false;
   #complete = false;
+  #closedHere = false;
+  #onAbandoned: (() => void) | null = null;
+  #abandoned = false;
 
-  constructor(
-    stream: ServerHttp2Stream,
-    requestFraming: Framing,
-    expectsContinue: boolean,
-    carriesCredential: (key: string) => boolean,
-  ) {
+  constructor(host: StreamHost, stream: ServerHttp2Stream, requestFraming: Framing, expectsContinue: boolean) {
+    this.#host = host;
     this.#stream = stream;
-    this.#carriesCredential = carriesCredential;
     this.#expectsContinue = expectsContinue;
     this.requestFraming = requestFraming;
     stream.on('trailers', (trailers: IncomingHttpHeaders) => {
@@ -39,9 +59,34 @@ export class H2Exchange implements Exchange {
     stream.on('drain', () => this.#writer?.onDrain?.());
     stream.on('error', () => {});
     stream.on('close', () => {
-      if (!this.#complete) this.onAbandoned?.();
+      this.#abandoned = !this.#complete;
+      const wasReset = stream.aborted || stream.rstCode !== http2().constants.NGHTTP2_NO_ERROR;
+      host.streamClosed(this, wasReset && !this.#closedHere);
+      if (this.#abandoned) this.#onAbandoned?.();
       this.onFinished?.();
     });
+  }
+
+  get onAbandoned(): (() => void) | null {
+    return this.#onAbandoned;
+  }
+
+  /** Who asks late, when it is over, hears it at once: nothing is begun for a client that is gone or has its answer. */
+  set onAbandoned(act: (() => void) | null) {
+    this.#onAbandoned = act;
+    if (this.#abandoned || this.#complete) act?.();
+  }
+
+  get isRequestOver(): boolean {
+    return this.requestFraming.kind === 'none' || this.#stream.readableEnded;
+  }
+
+  get unreadBytes(): number {
+    return this.#stream.readableLength;
+  }
+
+  get unreadPieces(): number {
+    return this.#stream.readableLength === 0 ? 0 : piecesIn(this.#stream);
   }
 
   asPayload(): Exchange {
@@ -51,18 +96,70 @@ export class H2Exchange implements Exchange {
   sendBody(to: BodyWriter): void {
     const stream = this.#stream;
     if (this.#expectsContinue && !isGone(stream)) stream.additionalHeaders({ ':status': 100 });
-    to.onDrain = () => stream.resume();
-    stream.on('data', (chunk: Buffer) => {
-      this.bytesIn += chunk.length;
-      if (!to.write(chunk)) stream.pause();
-    });
+    this.#to = to;
+    this.#awaitClient();
+    to.onDrain = () => {
+      this.#awaitClient();
+      stream.resume();
+    };
+    stream.on('data', (chunk: Buffer) => this.#take(chunk, to));
     stream.on('end', () => {
-      if (stream.aborted) return;
-      const late = this.#requestTrailers?.keys.find((key) => !mayTrail(key) || this.#carriesCredential(key));
+      if (stream.aborted || this.#broken) return;
+      this.#to = null;
+      const { carriesCredential } = this.#host.settings;
+      const late = this.#requestTrailers?.keys.find((key) => !mayTrail(key) || carriesCredential(key));
       // Guards: a credential field behind the body would get past everything that judged the head.
       if (late === undefined) to.end(this.#requestTrailers);
       else to.fail(fieldTooLate(late));
     });
+  }
+
+  #take(chunk: Buffer, to: BodyWriter): void {
+    this.bytesIn += chunk.length;
+    this.#host.countUseful(chunk.length);
+    if (this.#broken) return;
+    const { requestBodyBytes } = this.#host.settings;
+    if (requestBodyBytes > 0 && this.bytesIn > requestBodyBytes) {
+      this.#breakOff(bodyTooLarge(requestBodyBytes));
+      return;
+    }
+    this.#awaitClient();
+    if (!to.write(chunk)) this.#stream.pause();
+  }
+
+  #awaitClient(mostMs = Number.POSITIVE_INFINITY): void {
+    const { sweeper, idleTimeoutMs } = this.#host.settings;
+    this.deadlineMs = sweeper.deadlineIn(Math.min(idleTimeoutMs, mostMs));
+  }
+
+  /** Nothing was sent or taken for as long as the client may leave us waiting, or that is no longer so. */
+  expire(): void {
+    const { idleTimeoutMs } = this.#host.settings;
+    const stream = this.#stream;
+    if (stream.writableNeedDrain || (stream.writableEnded && !stream.destroyed)) {
+      if (stream.writableLength < this.#waitingBytes) this.#awaitIntake();
+      else {
+        this.cut = nothingTaken(idleTimeoutMs);
+        this.#closedHere = true;
+        this.#host.cutStream(stream);
+      }
+    } else if (this.#to !== null && !this.answered) {
+      // Paused: it is the far side that takes nothing, and the forward stage keeps that time.
+      if (stream.isPaused()) this.#awaitClient();
+      else this.#breakOff(noBodyComes(idleTimeoutMs));
+    } else this.deadlineMs = Number.POSITIVE_INFINITY;
+  }
+
+  #awaitIntake(mostMs?: number): void {
+    this.#waitingBytes = this.#stream.writableLength;
+    this.#awaitClient(mostMs);
+  }
+
+  #breakOff(reason: Refusal): void {
+    const to = this.#to!;
+    this.#broken = true;
+    this.#to = null;
+    to.fail(reason);
   }
 
   inform(status: number, headers: HeaderList): void {
@@ -71,8 +168,16 @@ export class H2Exchange implements Exchange {
 
   respond(head: ResponseHead): BodyWriter {
     const empty = head.framing.kind === 'none';
-    this.#writer = new StreamWriter(this.#stream, () => {
-      this.#complete = true;
+    this.#writer = new StreamWriter(this.#stream, {
+      onBytes: (bytes) => {
+        this.bytesOut += bytes;
+      },
+      onStalled: () => this.#awaitIntake(),
+      onEnd: () => {
+        this.#complete = true;
+        this.#awaitIntake();
+      },
+      onFailed: () => this.abort(),
     });
     if (!isGone(this.#stream) && !this.#stream.headersSent) {
       // Throws at fields that HTTP/2 cannot carry: then nothing was answered yet.
@@ -83,9 +188,7 @@ export class H2Exchange implements Exchange {
       this.#complete = empty;
     }
     this.answered = true;
-    return this.#writer.counting((bytes) => {
-      this.bytesOut += bytes;
-    });
+    return this.#writer;
   }
 
   goRaw(_to: BodyWriter): BodyWriter {
@@ -94,6 +197,8 @@ export class H2Exchange implements Exchange {
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
     if (this.answered) return;
+    // HTTP/2 has no such field: it is said by ending the session, and this stream with it.
+    if (headers.has('connection')) this.#host.hangUp();
     if (isGone(this.#stream)) {
       this.#stream.destroy();
       return;
@@ -103,59 +208,79 @@ export class H2Exchange implements Exchange {
     this.bytesOut += body.length;
     this.#stream.respond({ ':status': status, ...toHttp2(headers), 'content-length': body.length });
     this.#stream.end(body);
+    this.#awaitIntake(ownAnswerMs);
     // RFC 9113 8.1: the answer is whole; tell the client to stop sending a body that nobody will read.
     if (this.requestFraming.kind !== 'none')
-      this.#stream.once('finish', () => this.#stream.close(http2().constants.NGHTTP2_NO_ERROR));
+      this.#stream.once('finish', () => this.#close(http2().constants.NGHTTP2_NO_ERROR));
   }
 
   abort(): void {
-    this.#stream.close(http2().constants.NGHTTP2_INTERNAL_ERROR);
+    this.#close(http2().constants.NGHTTP2_INTERNAL_ERROR);
   }
+
+  #close(code: number): void {
+    // One that the client has closed before stays the client's doing.
+    if (!isGone(this.#stream)) this.#closedHere = true;
+    this.#stream.close(code);
+  }
+}
+
+interface StreamEvents {
+  onBytes(bytes: number): void;
+  /** The stream holds as much as it should. */
+  onStalled(): void;
+  onEnd(): void;
+  /** It is not whole, and must not look so. */
+  onFailed(): void;
 }
 
 class StreamWriter implements BodyWriter {
   onDrain: (() => void) | null = null;
   readonly #stream: ServerHttp2Stream;
-  readonly #onComplete: () => void;
-  #count: (bytes: number) => void = () => {};
+  readonly #events: StreamEvents;
   #trailers: HeaderList | null = null;
 
-  constructor(stream: ServerHttp2Stream, onComplete: () => void) {
+  constructor(stream: ServerHttp2Stream, events: StreamEvents) {
     this.#stream = stream;
-    this.#onComplete = onComplete;
+    this.#events = events;
     stream.once('wantTrailers', () => {
       if (isGone(stream)) return;
       try {
         stream.sendTrailers(this.#trailers === null ? {} : toHttp2(this.#trailers));
       } catch {
-        // Trailers that HTTP/2 cannot carry (a repeated ETag): the answer is not whole, and must not look so.
-        stream.close(http2().constants.NGHTTP2_INTERNAL_ERROR);
+        // Trailers that HTTP/2 cannot carry (a repeated ETag).
+        events.onFailed();
       }
     });
   }
 
-  counting(count: (bytes: number) => void): this {
-    this.#count = count;
-    return this;
-  }
-
   write(chunk: Buffer): boolean {
     if (this.#stream.destroyed) return true;
-    this.#count(chunk.length);
-    return this.#stream.write(chunk);
+    this.#events.onBytes(chunk.length);
+    const more = this.#stream.write(chunk);
+    if (!more) this.#events.onStalled();
+    return more;
   }
 
   flush(): void {}
 
   end(trailers: HeaderList | null): void {
     this.#trailers = trailers;
-    this.#onComplete();
     if (!this.#stream.destroyed && !this.#stream.writableEnded) this.#stream.end();
+    this.#events.onEnd();
   }
 
   fail(): void {
-    this.#stream.close(http2().constants.NGHTTP2_INTERNAL_ERROR);
+    this.#events.onFailed();
   }
+}
+
+/** Node does not show how many buffers a stream holds; where it cannot be asked, as if each were large. */
+function piecesIn(stream: ServerHttp2Stream): number {
+  const state: unknown = Reflect.get(stream, '_readableState');
+  const buffer: unknown = typeof state === 'object' && state !== null ? Reflect.get(state, 'buffer') : null;
+  const pieces: unknown = typeof buffer === 'object' && buffer !== null ? Reflect.get(buffer, 'length') : 0;
+  return typeof pieces === 'number' ? pieces : 0;
 }
 
 /** Closed by the other side but not destroyed yet (unread data is left): nothing may be sent on it any more. */

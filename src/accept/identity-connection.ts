@@ -11,7 +11,7 @@ import { doorName } from './identity-ca.ts';
 import { IdentityExchange } from './identity-exchange.ts';
 import { countedAs, type ProvenClient } from './identity-name.ts';
 import type { RenewIdentity } from './identity-renewal.ts';
-import { handshakeTimeoutMs } from './peek-hello.ts';
+import { handshakeTimeMs } from './peek-hello.ts';
 
 /** A P-256 key in PEM and JSON is some 200 bytes. */
 const maxLineBytes = 4096;
@@ -44,7 +44,7 @@ class RenewalConnection extends DoorConnection {
 
   protected begin(): void {
     const { socket } = this;
-    const timer = setTimeout(() => socket.destroy(), handshakeTimeoutMs);
+    const timer = setTimeout(() => socket.destroy(), handshakeTimeMs(this.settings));
     let line = Buffer.alloc(0);
     const onData = (chunk: Buffer): void => {
       line = Buffer.concat([line, chunk]);

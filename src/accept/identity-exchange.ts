@@ -1,22 +1,17 @@
 // A conversation at the mTLS door that is not HTTP, so that a refusal in it is written down like any other: a handshake
 // that failed, which is only closed, or a renewal, which is told why in one line of JSON. Nothing is ever forwarded in it.
 import type { Socket } from 'node:net';
-import type { BodyForm, BodyWriter, Exchange, Framing } from '../flow/exchange.ts';
 import type { HeaderList } from '../flow/header-list.ts';
+import { UnservedExchange } from './unserved-exchange.ts';
 
-export class IdentityExchange implements Exchange {
-  readonly form: BodyForm = 'wire';
-  readonly requestFraming: Framing = { kind: 'none' };
-  readonly bytesIn: number;
-  bytesOut = 0;
-  answered = false;
-  onAbandoned: (() => void) | null = null;
-  onFinished: (() => void) | null = null;
+export class IdentityExchange extends UnservedExchange {
+  override readonly bytesIn: number;
   readonly #socket: Socket;
   readonly #inWords: boolean;
 
   /** `inWords`: the other side reads lines. */
   constructor(socket: Socket, inWords: boolean, bytesIn: number) {
+    super();
     this.#socket = socket;
     this.#inWords = inWords;
     this.bytesIn = bytesIn;
@@ -36,26 +31,4 @@ export class IdentityExchange implements Exchange {
   abort(): void {
     this.#socket.destroy();
   }
-
-  asPayload(): Exchange {
-    throw nothingHere();
-  }
-
-  sendBody(): void {
-    throw nothingHere();
-  }
-
-  inform(): void {}
-
-  respond(): BodyWriter {
-    throw nothingHere();
-  }
-
-  goRaw(): BodyWriter {
-    throw nothingHere();
-  }
-}
-
-function nothingHere(): Error {
-  return new Error('there is no request here that could be served');
 }

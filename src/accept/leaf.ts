@@ -33,6 +33,7 @@ export interface SigningCa {
 
 interface Minted {
   readonly context: tls.SecureContext;
+  readonly validFrom: number;
   readonly renewAt: number;
 }
 
@@ -61,7 +62,8 @@ export class LeafMinter {
   contextFor(host: string): tls.SecureContext {
     const kept = this.#contexts.get(host);
     const now = this.#now();
-    if (kept !== undefined && now < kept.renewAt) return kept.context;
+    // Before it begins: the clock was ahead when it was made, and clients whose clock is right would refuse it.
+    if (kept !== undefined && now < kept.renewAt && now >= kept.validFrom) return kept.context;
     const until = this.#endOfLife(now);
     const context = tls.createSecureContext({
       cert: this.#mint(host, now, until),
@@ -71,7 +73,8 @@ export class LeafMinter {
       // A server context verifies no one; without this every one of them would hold the public roots.
       ca: [],
     });
-    this.#contexts.set(host, { context, renewAt: Math.max(now, until - renewalMs) });
+    const renewAt = Math.max(now, until - renewalMs);
+    this.#contexts.set(host, { context, validFrom: this.#beginOfLife(now), renewAt });
     return context;
   }
 
@@ -83,6 +86,10 @@ export class LeafMinter {
 
   get size(): number {
     return this.#contexts.size;
+  }
+
+  #beginOfLife(now: number): number {
+    return Math.max(now - backdateMs, this.#ca.notBefore.getTime());
   }
 
   #endOfLife(now: number): number {
@@ -97,8 +104,8 @@ export class LeafMinter {
     if (until <= now) {
       throw new Error(`the CA certificate (${this.#ca.subject}) has expired: restart the gateway to see the fix`);
     }
-    const from = Math.max(now - backdateMs, this.#ca.notBefore.getTime());
-    return toPem(issueLeafCertificate(host, this.#subject, this.#ca.issuer, new Date(from), new Date(until)));
+    const from = new Date(this.#beginOfLife(now));
+    return toPem(issueLeafCertificate(host, this.#subject, this.#ca.issuer, from, new Date(until)));
   }
 }
 

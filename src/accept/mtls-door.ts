@@ -6,13 +6,13 @@ import { createServer, type Server, Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { Refusal } from '../flow/refusal.ts';
 import { highWaterMark, undecrypted } from './door-connection.ts';
-import type { DoorIdentity, DoorPorts, OpenConnection } from './door-ports.ts';
+import type { DoorIdentity, DoorPorts, OpenConnection, Opening } from './door-ports.ts';
 import { type DoorCertificate, doorName, type IdentityCa } from './identity-ca.ts';
 import { startRenewal } from './identity-connection.ts';
 import { IdentityExchange } from './identity-exchange.ts';
 import { readIdentity, renewalProtocol } from './identity-name.ts';
 import type { RenewIdentity } from './identity-renewal.ts';
-import { handshakeTimeoutMs } from './peek-hello.ts';
+import { handshakeTimeMs, handshakeTimeoutMs } from './peek-hello.ts';
 import { plainAddress } from './plain-address.ts';
 import { startProxyConnection } from './proxy-door.ts';
 
@@ -38,14 +38,15 @@ export function openMtlsDoor({ name, ca, renew, now = Date.now }: MtlsDoorOption
   secure.on('secureConnection', (socket) => {
     const transport = transportOf(socket);
     if (transport === null) return;
-    handshakes.get(transport)?.settle();
     const shown = socket.getPeerX509Certificate();
     const certificate = shown === undefined ? null : readIdentity(shown);
     if (certificate === null) {
+      handshakes.get(transport)?.settle(false);
       refuse(transport, wrongCertificate(`its alternative name is ${shown?.subjectAltName ?? 'missing'}`));
       return;
     }
     const proven = { certificate, transport };
+    handshakes.get(transport)?.settle(true);
     if (socket.alpnProtocol === renewalProtocol) startRenewal(socket, identity, ports, proven, renew);
     else startProxyConnection(socket, identity, ports, proven);
   });
@@ -73,23 +74,25 @@ export function openMtlsDoor({ name, ca, renew, now = Date.now }: MtlsDoorOption
       secure.setSecureContext(contextOptions(ca, certificate));
     }
     transport.on('error', () => transport.destroy());
-    const handshake = new Handshake(transport, ports);
+    const handshake = new Handshake(transport, name, ports);
     handshakes.set(transport, handshake);
-    if (handshake.start()) secure.emit('connection', transport);
-    else transport.destroy();
+    handshake.start(() => secure.emit('connection', transport));
   });
 }
 
 /** Counted like a connection until it is one: who sends nothing holds a place as well. */
 class Handshake implements OpenConnection {
+  readonly door: string;
   readonly address: string | null;
   readonly socketOf = null;
   readonly sandboxId = null;
   readonly port: number;
   readonly #transport: Socket;
   readonly #ports: DoorPorts;
+  #timer: NodeJS.Timeout | null = null;
 
-  constructor(transport: Socket, ports: DoorPorts) {
+  constructor(transport: Socket, door: string, ports: DoorPorts) {
+    this.door = door;
     // Asked now: a socket that is closed does not know.
     this.address = plainAddress(transport.remoteAddress);
     this.port = transport.localPort ?? 0;
@@ -97,15 +100,33 @@ class Handshake implements OpenConnection {
     this.#ports = ports;
   }
 
-  /** False: too many connections. */
-  start(): boolean {
-    if (!this.#ports.opened(this)) return false;
-    this.#transport.once('close', this.settle);
-    return true;
+  /** `begin` is not called where there are too many connections. */
+  start(begin: () => void): void {
+    const settle = (opening: Opening): void => {
+      if (opening !== true) this.#transport.destroy();
+      // Gone while it was counted.
+      else if (this.#transport.destroyed) this.#ports.closed(this);
+      else {
+        this.#transport.once('close', this.#end);
+        // Closed before it has said who it is: its own limit, which the policy may change, below that of the TLS server.
+        this.#timer = setTimeout(() => this.#transport.destroy(), handshakeTimeMs(this.#ports.settings()));
+        begin();
+      }
+    };
+    const opening = this.#ports.opened(this);
+    if (opening instanceof Promise) opening.then(settle, () => this.#transport.destroy());
+    else settle(opening);
   }
 
-  readonly settle = (): void => {
-    this.#transport.off('close', this.settle);
+  /** `isProven`: from here on it is counted for whoever the certificate names, and not for its address. */
+  settle(isProven: boolean): void {
+    if (isProven) void this.#ports.identified(this, null);
+    this.#end();
+  }
+
+  readonly #end = (): void => {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#transport.off('close', this.#end);
     this.#ports.closed(this);
   };
 

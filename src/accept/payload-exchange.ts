@@ -47,7 +47,7 @@ class Unwrapper implements BodyWriter {
 
   write(chunk: Buffer): boolean {
     let more = true;
-    this.#reader.feedPayload(chunk, 0, (slice) => {
+    this.#reader.feedJoined(chunk, 0, (slice) => {
       more = this.#to.write(slice) && more;
     });
     return more;

@@ -3,9 +3,10 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Caller, RawRequest, ShownCertificate } from '../flow/flow.ts';
 import { canonicalHost, parseAuthority } from './canonical-host.ts';
+import type { ConnectionOrigin } from './connection-settings.ts';
 import { DoorConnection, highWaterMark, type Route } from './door-connection.ts';
-import type { Arrival, DoorIdentity, DoorPorts } from './door-ports.ts';
-import { type ConnectionOrigin, H1Connection } from './h1-connection.ts';
+import type { Arrival, DoorIdentity, DoorPorts, Opening } from './door-ports.ts';
+import { H1Connection } from './h1-connection.ts';
 import type { H1Exchange } from './h1-exchange.ts';
 import { countedAs, type ProvenClient } from './identity-name.ts';
 
@@ -41,8 +42,7 @@ class ProxyConnection extends DoorConnection {
     const serve = (request: RawRequest, exchange: H1Exchange): void => {
       const arrival = { caller: this.#callerOf(request), request, exchange };
       if (request.kind === 'connect' && request.fault === null) this.#connect(arrival, exchange);
-      // So that it can be cut when its sandbox is gone: behind a CONNECT that is known before.
-      else this.sandboxId = this.ports.serve(arrival) ?? this.sandboxId;
+      else this.#serve(arrival);
     };
     this.inner = new H1Connection(this.socket, origin, this.settings, serve, this.transport);
   }
@@ -58,16 +58,40 @@ class ProxyConnection extends DoorConnection {
     return this.#caller;
   }
 
+  #serve(arrival: Arrival): void {
+    // So that it can be cut when its sandbox is gone: behind a CONNECT that is known before.
+    this.sandboxId = this.ports.serve(arrival) ?? this.sandboxId;
+    if (this.sandboxId === null) return;
+    // The request is under way; it is the last one where its sandbox has too many connections.
+    const close = (opening: Opening): void => {
+      if (opening !== true) this.close();
+    };
+    const opening = this.ports.identified(this, this.sandboxId);
+    if (opening instanceof Promise) opening.then(close, () => this.destroy());
+    else close(opening);
+  }
+
   #connect({ caller, request }: Arrival, exchange: H1Exchange): void {
     const admitted = this.ports.admit({ caller, request, exchange });
     if (admitted === null) return;
     this.sandboxId = admitted.sandboxId;
+    const settle = (opening: Opening): void => {
+      if (this.socket.destroyed) return;
+      if (opening === true) this.#open(admitted.tunnel, caller, request, exchange);
+      else this.turnAway(opening);
+    };
+    const opening = this.ports.identified(this, admitted.sandboxId);
+    if (opening instanceof Promise) opening.then(settle, () => this.destroy());
+    else settle(opening);
+  }
+
+  #open(isTunnel: boolean, caller: Caller, request: RawRequest, exchange: H1Exchange): void {
     const rest = exchange.takeOver();
     this.inner = null;
     const connect = request.target;
     const route: Route = { target: connect, connect, destination: null };
     this.peek(rest, route, caller, (bytes, hello) => {
-      if (admitted.tunnel) this.tunnel(bytes, hello, route, caller);
+      if (isTunnel) this.tunnel(bytes, hello, route, caller);
       else if (hello === null) this.plain(bytes, route, caller);
       else this.terminate(bytes, leafName(hello.sni, connect), route, caller);
     });

@@ -43,3 +43,25 @@ export function faultInHead(head: RequestHead, maxBodyBytes: number): Refusal | 
     return bodyTooLarge(maxBodyBytes);
   return null;
 }
+
+/** The time limits of clients: what they may be told, if there is still somebody to tell. */
+export function slowHead(limitMs: number): Refusal {
+  return new Refusal('client.timeout', `the request head was not whole after ${limitMs} ms`, {
+    rule: 'limits.client_head_timeout_ms',
+    hint: 'Send the head of a request at once.',
+  });
+}
+
+export function noBodyComes(limitMs: number): Refusal {
+  return new Refusal('client.timeout', `nothing came of the rest of the request body for ${limitMs} ms`, {
+    rule: 'limits.idle_timeout_ms',
+    hint: 'Send a request only when its body is there.',
+  });
+}
+
+export function nothingTaken(limitMs: number): Refusal {
+  return new Refusal('client.timeout', `the client took nothing of its answer for ${limitMs} ms`, {
+    rule: 'limits.idle_timeout_ms',
+    hint: 'Read the answer, or close the connection.',
+  });
+}

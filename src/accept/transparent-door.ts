@@ -9,7 +9,6 @@ import type { ClientHello } from './client-hello.ts';
 import { DoorConnection, type Route, undecrypted } from './door-connection.ts';
 import type { DoorIdentity, DoorPorts } from './door-ports.ts';
 import { plainAddress } from './plain-address.ts';
-import { TunnelExchange } from './tunnel-exchange.ts';
 
 /** Where a connection wanted to go; null: it was reset before it was looked at. */
 export type PlaceOf = (socket: Socket) => Place | null;
@@ -65,7 +64,7 @@ export class TransparentConnection extends DoorConnection {
   }
 
   #isTunnel(bytes: Buffer, hello: ClientHello, route: Route): boolean {
-    const exchange = new TunnelExchange(this.socket, bytes);
+    const exchange = this.tunnelExchange(bytes);
     return this.ports.tunnels({ caller: this.#caller, request: undecrypted('connect', route, hello), exchange });
   }
 }

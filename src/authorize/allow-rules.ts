@@ -4,6 +4,7 @@ import type { CanonicalRequest } from '../flow/flow.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Sandbox } from '../flow/sandbox.ts';
 import type { AllowRule, CompiledPolicy } from '../policy/compiled.ts';
+import { moreThanARead, otherPort } from './bare-requests.ts';
 import { coversPath } from './path-forms.ts';
 
 /** The first rule that covers the whole request. `method` is the one to judge, which may not be the request's own. */
@@ -15,7 +16,12 @@ export function findAllowRule(
 ): AllowRule {
   const rules = policy.rulesFor(canonical.host);
   for (const rule of rules) if (covers(rule, canonical, method)) return rule;
+  if (isOnlyBare(rules)) throw moreThanARead(canonical, method);
   throw explain(rules, sandbox, canonical, method);
+}
+
+function isOnlyBare(rules: readonly AllowRule[]): boolean {
+  return rules.length > 0 && rules.every(({ bare }) => bare === true);
 }
 
 function covers(rule: AllowRule, canonical: CanonicalRequest, method: string): boolean {
@@ -24,8 +30,14 @@ function covers(rule: AllowRule, canonical: CanonicalRequest, method: string): b
     (canonical.scheme === 'https' || rule.plainHttp) &&
     rule.ports.includes(canonical.port) &&
     (rule.methods === null || rule.methods.has(method)) &&
+    isOfItsKind(rule, canonical) &&
     coversPath(rule.paths, canonical)
   );
+}
+
+/** What a person was shown as a plain GET is no WebSocket, nor the other way round. // Guards: threats.md T67 */
+function isOfItsKind({ websocket }: AllowRule, { kind }: CanonicalRequest): boolean {
+  return websocket === undefined || websocket === (kind === 'websocket');
 }
 
 /** Narrows the rules step by step; the first step that leaves none is the reason. */
@@ -58,6 +70,20 @@ function explain(all: readonly AllowRule[], sandbox: Sandbox, canonical: Canonic
       hint: `Allowed there: ${[...allowed].join(', ') || 'nothing'}. Add ${method} to methods of ${namesOf(rules)} to allow it.`,
     });
   }
+  rules = left;
+  left = rules.filter((rule) => isOfItsKind(rule, canonical));
+  if (left.length === 0) {
+    const [asked, shown] =
+      canonical.kind === 'websocket' ? ['a WebSocket', 'plain requests'] : ['a plain request', 'WebSockets'];
+    return new Refusal(
+      'method.not-allowed',
+      `${asked} is not allowed on ${host}: a person has approved ${shown} alone`,
+      {
+        rule: namesOf(rules),
+        hint: `A line for ${host} in sallyport.yaml covers both.`,
+      },
+    );
+  }
   const patterns = left.flatMap((rule) => rule.paths ?? []).map((pattern) => pattern.text);
   return new Refusal('path.not-allowed', `${method} ${path} is not allowed on ${host}`, {
     rule: namesOf(left),
@@ -65,17 +91,22 @@ function explain(all: readonly AllowRule[], sandbox: Sandbox, canonical: Canonic
   });
 }
 
+/** The door answers there itself. */
+const askInstead = 'Or ask a person for it: POST http://sallyport.internal/requests';
+
 export function hostNotAllowed(sandbox: Sandbox, { host, scheme, port }: CanonicalRequest): Refusal {
   const lines = [`  - host: ${host}`];
   if (scheme === 'http') lines.push('    plain_http: true');
   if (port !== (scheme === 'http' ? 80 : 443)) lines.push(`    ports: [${port}]`);
   return new Refusal('domain.not-allowed', `${host} is not on the allowlist of ${sandbox.id}`, {
     rule: 'allow (no rule covers the host)',
-    hint: `To allow it, add to sallyport.yaml under allow:\n${lines.join('\n')}`,
+    hint: `To allow it, add to sallyport.yaml under allow:\n${lines.join('\n')}\n${askInstead}`,
   });
 }
 
-export function portNotAllowed(rules: readonly AllowRule[], { host, port }: CanonicalRequest): Refusal {
+export function portNotAllowed(rules: readonly AllowRule[], canonical: CanonicalRequest): Refusal {
+  const { host, port } = canonical;
+  if (isOnlyBare(rules)) return otherPort(canonical);
   const ports = [...new Set(rules.flatMap((rule) => rule.ports))];
   const where = rules.length === 0 ? 'a rule for this host' : namesOf(rules);
   return new Refusal('target.port', `port ${port} of ${host} is not allowed`, {

@@ -2,16 +2,19 @@
 // `sallyport check` and the admin API. Throws a Refusal for no; an exception in a rule is a no as well.
 import type { CanonicalRequest, Permission } from '../flow/flow.ts';
 import type { HeaderList } from '../flow/header-list.ts';
+import { insideHost } from '../flow/inside-host.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Sandbox } from '../flow/sandbox.ts';
 import type { AllowRule, CompiledPolicy } from '../policy/compiled.ts';
 import { findAllowRule } from './allow-rules.ts';
+import { refuseBareUpgrade } from './bare-requests.ts';
 import { refuseHiddenSource } from './copy-source.ts';
 import { chooseCredential } from './credential-choice.ts';
 import { refuseDnsOverHttps } from './dns-over-https.ts';
 import { type FoundGit, findGitRequest, refusePushToUnmarkedHost } from './git/git-request.ts';
 import { judgeRest } from './github/judge-rest.ts';
 import { type GithubPlace, githubPlace } from './github-place.ts';
+import { decideInside } from './inside-rules.ts';
 import { judgedMethods } from './judged-methods.ts';
 import { decideLookup } from './lookup-rules.ts';
 import { hidesABoundary } from './path-forms.ts';
@@ -25,6 +28,7 @@ export function decide(
   headers: HeaderList,
 ): Permission {
   try {
+    if (canonical.host === insideHost) return decideInside(canonical);
     if (canonical.kind === 'connect') return decideConnect(policy, sandbox, canonical);
     if (canonical.kind === 'tunnel') return decideTunnel(policy, sandbox, canonical);
     if (canonical.kind === 'lookup') return decideLookup(policy, sandbox, canonical);
@@ -42,7 +46,33 @@ function decideRequest(
   headers: HeaderList,
 ): Permission {
   const methods = judgedMethods(canonical.method, headers);
-  const rule = allowedBy(policy, sandbox, canonical, methods);
+  const rules = methods.map((method) => findAllowRule(policy, sandbox, canonical, method));
+  const permission = permit(policy, sandbox, canonical, headers, methods, rules[0]!);
+  if (rules.some((rule) => !mayCarry(rule, permission))) {
+    const rulesFor = (host: string) => policy.rulesFor(host).filter((rule) => mayCarry(rule, permission));
+    return decideRequest({ ...policy, rulesFor }, sandbox, canonical, headers);
+  }
+  // Every method it may turn into must have a rule; a person is asked when one of them says so.
+  const asking = rules.find(({ ask }) => ask);
+  const asked = asking === undefined ? permission : { ...permission, askedBy: asking.name };
+  if (!rules.some(({ bare }) => bare)) return asked;
+  refuseBareUpgrade(canonical);
+  return { ...asked, credential: null };
+}
+
+/** What a person has approved with one credential, or with none, is not approved with another. */
+function mayCarry({ carries }: AllowRule, { credential }: Permission): boolean {
+  return carries === undefined || credential === null || carries === credential;
+}
+
+function permit(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  headers: HeaderList,
+  methods: readonly string[],
+  rule: AllowRule,
+): Permission {
   refuseDnsOverHttps(canonical, headers);
   refuseHiddenSource(policy, sandbox, canonical, headers);
   const github = githubPlace(policy, canonical);
@@ -70,7 +100,8 @@ function permitApi(
   const decision = judgeRest(policy, sandbox, canonical, canonical.rawPath.slice(prefix.length), methods);
   const credential = decision.mayCarry ? chooseCredential(policy, sandbox, canonical) : null;
   const { github, repository } = decision;
-  return { rule: rule.name, tunnel: false, credential, git: null, github, repository };
+  const askedBy = decision.isAsked ? { askedBy: `github.effects.${sandbox.authMode}.ask` } : {};
+  return { rule: rule.name, tunnel: false, credential, git: null, github, repository, ...askedBy };
 }
 
 /** The pages of GitHub and its content hosts: open to read as anybody could, without our credential; nothing else. */
@@ -109,17 +140,6 @@ function refuseHiddenSlash(canonical: CanonicalRequest): void {
     rule: 'built-in: one reading of a repository',
     hint: 'Write the slash as it is: the server could read another repository out of the path than the gateway does.',
   });
-}
-
-/** The rule for the request's own method; every other method it may turn into must have one too. */
-function allowedBy(
-  policy: CompiledPolicy,
-  sandbox: Sandbox,
-  canonical: CanonicalRequest,
-  methods: readonly string[],
-): AllowRule {
-  const rules = methods.map((method) => findAllowRule(policy, sandbox, canonical, method));
-  return rules[0]!;
 }
 
 function brokenRule(cause: unknown): Refusal {

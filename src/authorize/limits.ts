@@ -1,85 +1,213 @@
-// How much one sandbox may ask for: requests per minute and requests at a time. A token bucket that holds one
-// minute's worth: a whole minute's requests may come at once (package installs do), after that they come at the
-// configured rate. Memory lasts as long as the sandbox's registration object does.
-import { Refusal } from '../flow/refusal.ts';
+// How much may be asked for: requests a minute and at a time, pushes and bytes a minute, by one sandbox, with one
+// credential, and by all together. What is counted is kept by the shared meters; this file knows when to ask them and what
+// to say. Decides at once wherever they answer at once. What was held for a request is given back when its trail ends.
+import type { Identified, Permission } from '../flow/flow.ts';
+import { learn } from '../flow/learn.ts';
+import type { Refusal } from '../flow/refusal.ts';
 import type { Sandbox } from '../flow/sandbox.ts';
-import type { Limits } from '../policy/compiled.ts';
+import type { SharedMeters, WaitMs } from '../flow/shared-store.ts';
+import type { Trail } from '../flow/trail.ts';
+import type { Limits } from '../policy/compiled-limits.ts';
+import { FloodBrake } from './flood-brake.ts';
+import { tooFast, tooManyAtOnce, tooManyBytes, tooManyPushes, tooManyTunnels } from './limit-refusals.ts';
+import {
+  type Allowance,
+  type Allowances,
+  allowancesOf,
+  credentialScope,
+  gatewayScope,
+  type Scope,
+  sandboxScope,
+} from './limit-scopes.ts';
+import { openPace, PacedExchange, type Share } from './paced-exchange.ts';
 
-class Meter {
-  running = 0;
-  tokens: number;
-  filledAtMs: number;
-  /** One function for all requests: it is asked for with every one of them. */
-  readonly release = (): void => {
-    this.running--;
-  };
-
-  constructor(tokens: number, filledAtMs: number) {
-    this.tokens = tokens;
-    this.filledAtMs = filledAtMs;
-  }
-}
-
-export interface SandboxLimitsOptions {
+export interface RequestLimitsOptions {
   /** Asked for every request, so that a reload holds at once. */
-  readonly limits: () => Pick<Limits, 'requestsPerMinute' | 'concurrentRequests'>;
-  /** Milliseconds that never run backwards. */
-  readonly now?: () => number;
+  readonly limits: () => Limits;
+  readonly meters: SharedMeters;
+  readonly brake?: FloodBrake;
 }
 
-export class SandboxLimits {
-  readonly #options: SandboxLimitsOptions;
-  readonly #now: () => number;
-  // Keyed by the registration itself: what is unregistered takes its meter with it.
-  readonly #meters = new WeakMap<Sandbox, Meter>();
+/** Undefined: granted. A promise where the meters must ask elsewhere, or where a refusal is given late. */
+export type Admission = undefined | Promise<undefined>;
 
-  constructor(options: SandboxLimitsOptions) {
-    this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
+type Step = 'up' | 'down' | 'open' | 'rate' | 'push';
+/** The order in which one scope is asked: what costs nothing to be refused by comes first. */
+const ofRequest: readonly Step[] = ['up', 'down', 'open', 'rate'];
+const ofPush: readonly Step[] = [...ofRequest, 'push'];
+const pushAlone: readonly Step[] = ['push'];
+/**
+ * A debt of bytes that is paid sooner than this refuses nobody: whatever streams under a limit is in debt from chunk to
+ * chunk, and Retry-After cannot say less.
+ */
+const bearableDebtMs = 1000;
+
+export class RequestLimits {
+  readonly #current: () => Limits;
+  readonly #meters: SharedMeters;
+  readonly #brake: FloodBrake;
+  readonly #sandboxes = new WeakMap<Sandbox, Scope>();
+  readonly #credentials = new Map<string, Scope>();
+  readonly #gateway: Scope;
+  readonly #release = (key: string): void => this.#meters.release(key);
+  #allowances: Allowances | null = null;
+
+  constructor({ limits, meters, brake = new FloodBrake() }: RequestLimitsOptions) {
+    this.#current = limits;
+    this.#meters = meters;
+    this.#brake = brake;
+    this.#gateway = gatewayScope(this.#release);
   }
 
-  /** Counts a request in, or throws limit.rate or limit.concurrent. Call what it returns once, when it is over. */
-  admit(sandbox: Sandbox): () => void {
-    const { requestsPerMinute, concurrentRequests } = this.#options.limits();
-    const meter = this.#meterOf(sandbox, requestsPerMinute);
-    if (meter.running >= concurrentRequests) throw tooManyAtOnce(sandbox, concurrentRequests);
-    this.#fill(meter, requestsPerMinute);
-    if (meter.tokens < 1) throw tooFast(sandbox, requestsPerMinute, meter.tokens);
-    meter.tokens--;
-    meter.running++;
-    return meter.release;
+  /** Before anything is decided: being refused by the policy counts as well, so that probing is not free. */
+  admit(flow: Identified): Admission {
+    const scope = this.#scopeOf(flow.sandbox);
+    return this.#enter(flow, scope, this.#now().sandbox, ofRequest);
   }
 
-  #meterOf(sandbox: Sandbox, requestsPerMinute: number): Meter {
-    let meter = this.#meters.get(sandbox);
-    if (meter === undefined) {
-      meter = new Meter(requestsPerMinute, this.#now());
-      this.#meters.set(sandbox, meter);
+  /** After it was decided: with which credential, and whether it is a push. What all share comes last. */
+  admitUse(flow: Identified, permission: Permission): Admission {
+    const { sandbox, credential, gateway } = this.#now();
+    const isPush = permission.git?.operation === 'receive-pack';
+    const name = credential.isOpen ? null : permission.credential;
+    const common = isPush ? ofPush : ofRequest;
+    if (!isPush && name === null) return this.#enter(flow, this.#gateway, gateway, common);
+    return inTurn([
+      () => (isPush ? this.#enter(flow, this.#scopeOf(flow.sandbox), sandbox, pushAlone) : undefined),
+      () => (name === null ? undefined : this.#enter(flow, this.#credentialScope(name), credential, common)),
+      () => this.#enter(flow, this.#gateway, gateway, common),
+    ]);
+  }
+
+  /**
+   * Back from waiting for a person: it takes a place again, and goes on without one where others have taken them all. It was
+   * counted when it came. Never more places than there are: whoever lends them would give too many to all that ask there.
+   */
+  readmit(flow: Identified): Admission {
+    const { places } = this.#now().sandbox;
+    if (places === 0) return undefined;
+    const scope = this.#scopeOf(flow.sandbox);
+    const waitMs = this.#meters.hold(scope.open, places);
+    if (typeof waitMs === 'number') return this.#takePlace(flow, scope, waitMs);
+    return waitMs.then((later) => this.#takePlace(flow, scope, later));
+  }
+
+  #takePlace(flow: Identified, scope: Scope, waitMs: WaitMs): undefined {
+    if (waitMs === 0) hold(flow.trail, scope);
+    return undefined;
+  }
+
+  /** A CONNECT: decided at once, by a meter of its own. */
+  admitTunnel(flow: Identified): Admission {
+    const { sandbox } = this.#now();
+    if (sandbox.requests === null) return undefined;
+    const scope = this.#scopeOf(flow.sandbox);
+    const waitMs = this.#meters.takeNow(scope.connect, sandbox.requests);
+    return waitMs > 0 ? this.#refuse(flow, tooManyTunnels(scope, sandbox.limits, waitMs)) : undefined;
+  }
+
+  /** Slows its bodies down to what is left, where bytes are limited. */
+  pace(flow: Identified, permission: Permission): void {
+    const now = this.#now();
+    if (!now.countsBodies) return;
+    const shares: Share[] = [this.#share(this.#scopeOf(flow.sandbox), now.sandbox)];
+    if (permission.credential !== null) {
+      shares.push(this.#share(this.#credentialScope(permission.credential), now.credential));
     }
-    return meter;
+    shares.push(this.#share(this.#gateway, now.gateway));
+    const pace = openPace(this.#meters, shares, now.limits.responseBodyBytes);
+    flow.trail.alsoRelease(() => pace.stop());
+    learn(flow, { exchange: new PacedExchange(flow.exchange, pace) });
   }
 
-  #fill(meter: Meter, requestsPerMinute: number): void {
-    const nowMs = this.#now();
-    const gained = ((nowMs - meter.filledAtMs) * requestsPerMinute) / 60_000;
-    meter.tokens = Math.min(requestsPerMinute, meter.tokens + gained);
-    meter.filledAtMs = nowMs;
+  #share({ up, down }: Scope, allowance: Allowance): Share {
+    return { up, down, upRate: allowance.up, downRate: allowance.down };
+  }
+
+  #enter(flow: Identified, scope: Scope, allowance: Allowance, steps: readonly Step[], from = 0): Admission {
+    if (allowance.isOpen) return undefined;
+    for (let i = from; i < steps.length; i++) {
+      const step = steps[i]!;
+      const waitMs = this.#ask(step, scope, allowance);
+      if (typeof waitMs !== 'number') {
+        return waitMs.then(
+          (later) =>
+            this.#settle(flow, scope, allowance, step, later) ?? this.#enter(flow, scope, allowance, steps, i + 1),
+        );
+      }
+      const refused = this.#settle(flow, scope, allowance, step, waitMs);
+      if (refused !== undefined) return refused;
+    }
+    return undefined;
+  }
+
+  #settle(flow: Identified, scope: Scope, allowance: Allowance, step: Step, waitMs: WaitMs): Admission {
+    if (waitMs > 0) return this.#refuse(flow, refusalOf(step, scope, allowance, waitMs));
+    if (step === 'open' && allowance.places > 0) hold(flow.trail, scope);
+    return undefined;
+  }
+
+  #ask(step: Step, scope: Scope, allowance: Allowance): WaitMs | Promise<WaitMs> {
+    const { requests, pushes, places } = allowance;
+    if (step === 'rate') return requests === null ? 0 : this.#meters.take(scope.rate, requests);
+    if (step === 'open') return places === 0 ? 0 : this.#meters.hold(scope.open, places);
+    if (step === 'push') return pushes === null ? 0 : this.#meters.take(scope.push, pushes);
+    const rate = allowance[step];
+    if (rate === null) return 0;
+    const debtMs = this.#meters.debtMs(scope[step], rate);
+    return debtMs < bearableDebtMs ? 0 : debtMs;
+  }
+
+  /** What it held so far is given back now: it may be told late. */
+  #refuse(flow: Identified, refusal: Refusal): Promise<never> {
+    flow.trail.end();
+    return this.#brake.refuse(this.#scopeOf(flow.sandbox), refusal);
+  }
+
+  #now(): Allowances {
+    const limits = this.#current();
+    if (this.#allowances?.limits !== limits) this.#allowances = allowancesOf(limits);
+    return this.#allowances;
+  }
+
+  #scopeOf(sandbox: Sandbox): Scope {
+    let scope = this.#sandboxes.get(sandbox);
+    if (scope === undefined) {
+      scope = sandboxScope(sandbox, this.#release);
+      this.#sandboxes.set(sandbox, scope);
+    }
+    return scope;
+  }
+
+  /** As many as the policy names. */
+  #credentialScope(name: string): Scope {
+    let scope = this.#credentials.get(name);
+    if (scope === undefined) {
+      scope = credentialScope(name, this.#release);
+      this.#credentials.set(name, scope);
+    }
+    return scope;
   }
 }
 
-function tooFast(sandbox: Sandbox, requestsPerMinute: number, tokens: number): Refusal {
-  const waitSeconds = requestsPerMinute > 0 ? Math.max(1, Math.ceil(((1 - tokens) * 60) / requestsPerMinute)) : 60;
-  return new Refusal('limit.rate', `${sandbox.id} is over ${requestsPerMinute} requests per minute`, {
-    rule: 'limits.requests_per_minute',
-    hint: `Wait ${waitSeconds} s, or raise limits.requests_per_minute.`,
-    retryAfterSeconds: waitSeconds,
-  });
+/** One after the other, and none after one that refused. */
+function inTurn(asked: readonly (() => Admission)[], from = 0): Admission {
+  for (let i = from; i < asked.length; i++) {
+    const admission = asked[i]!();
+    if (admission !== undefined) return admission.then(() => inTurn(asked, i + 1));
+  }
+  return undefined;
 }
 
-function tooManyAtOnce(sandbox: Sandbox, concurrentRequests: number): Refusal {
-  return new Refusal('limit.concurrent', `${sandbox.id} has ${concurrentRequests} requests open already`, {
-    rule: 'limits.concurrent_requests',
-    hint: 'Let some of them end, or raise limits.concurrent_requests.',
-    retryAfterSeconds: 1,
-  });
+function hold(trail: Trail, { release }: Scope): void {
+  if (trail.release === null) trail.release = release;
+  else trail.alsoRelease(release);
+}
+
+function refusalOf(step: Step, scope: Scope, { limits }: Allowance, waitMs: WaitMs): Refusal {
+  if (step === 'rate') return tooFast(scope, limits, waitMs);
+  if (step === 'open') return tooManyAtOnce(scope, limits, waitMs);
+  if (step === 'push') return tooManyPushes(scope, limits, waitMs);
+  if (step === 'up') return tooManyBytes(scope, 'upload', limits.uploadBytesPerMinute, waitMs);
+  return tooManyBytes(scope, 'download', limits.downloadBytesPerMinute, waitMs);
 }

@@ -12,12 +12,13 @@ const refusedType = /^\/(?:ANY|TXT|NULL|AXFR|IXFR|TYPE\d+)$/;
 export function decideLookup(policy: CompiledPolicy, sandbox: Sandbox, canonical: CanonicalRequest): Permission {
   const [rule] = policy.rulesFor(canonical.host);
   if (rule === undefined) throw hostNotAllowed(sandbox, canonical);
-  if (refusedType.test(canonical.path)) throw typeNotServed(canonical);
+  refuseTalkingType(canonical);
   return { rule: rule.name, tunnel: false, credential: null, git: null, github: null, repository: null };
 }
 
-function typeNotServed({ host, path }: CanonicalRequest): Refusal {
-  return new Refusal('method.not-allowed', `${path.slice(1)} records are not looked up for a sandbox (${host})`, {
+export function refuseTalkingType({ host, path }: CanonicalRequest): void {
+  if (!refusedType.test(path)) return;
+  throw new Refusal('method.not-allowed', `${path.slice(1)} records are not looked up for a sandbox (${host})`, {
     rule: 'built-in: DNS tells addresses only',
     hint: 'Ask for A or AAAA. What stands in other records is not needed to reach a host through the gateway.',
   });

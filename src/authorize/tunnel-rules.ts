@@ -40,8 +40,11 @@ export function decideConnect(policy: CompiledPolicy, sandbox: Sandbox, canonica
 export function decideTunnel(policy: CompiledPolicy, sandbox: Sandbox, canonical: CanonicalRequest): Permission {
   const rules = policy.rulesFor(canonical.host);
   const tunnel = findTunnelRule(rules, canonical);
-  if (tunnel !== undefined)
-    return { rule: tunnel.name, tunnel: true, credential: null, git: null, github: null, repository: null };
+  if (tunnel !== undefined) {
+    const { name: rule, ask } = tunnel;
+    const permission: Permission = { rule, tunnel: true, credential: null, git: null, github: null, repository: null };
+    return ask ? { ...permission, askedBy: rule } : permission;
+  }
   if (rules.length === 0) throw hostNotAllowed(sandbox, canonical);
   if (!rules.some((rule) => rule.ports.includes(canonical.port))) throw portNotAllowed(rules, canonical);
   const names = rules.map((rule) => rule.name).join(', ');

@@ -3,7 +3,9 @@
 // A message is never gathered: what it unfolds to goes on in frames of bounded size, at the client's pace.
 import type { BodyWriter } from '../flow/exchange.ts';
 import type { HeaderList } from '../flow/header-list.ts';
-import { continuation, FrameReader, serverFrameHead } from '../kit/websocket-frames.ts';
+import { Fifo } from '../kit/fifo.ts';
+import type { FrameFlood } from '../kit/websocket-flood.ts';
+import { continuation, FrameReader, type FrameSink, serverFrameHead } from '../kit/websocket-frames.ts';
 import { MessageInflater } from '../kit/websocket-inflate.ts';
 
 /** A message up to this size goes on in one frame, if it came in one. */
@@ -22,8 +24,8 @@ export class InflatingWriter implements BodyWriter {
   readonly #to: BodyWriter;
   readonly #reader: FrameReader;
   readonly #inflater: MessageInflater;
-  readonly #onOver: () => void;
-  readonly #steps: Step[] = [];
+  readonly #onOver: (failure: Error | null) => void;
+  readonly #steps = new Fifo<Step>();
   #isBusy = false;
   #hasRoom = true;
   #over = false;
@@ -33,11 +35,11 @@ export class InflatingWriter implements BodyWriter {
   #gatheredBytes = 0;
 
   /** `onOver`: nothing more will be passed on. */
-  constructor(to: BodyWriter, onOver: () => void) {
+  constructor(to: BodyWriter, flood: FrameFlood, onOver: (failure: Error | null) => void) {
     this.#to = to;
     this.#onOver = onOver;
     this.#inflater = new MessageInflater((piece) => this.#gather(piece));
-    this.#reader = new FrameReader('server', true, {
+    const sink: FrameSink = {
       onHead: (head) => {
         if (!head.isDeflated) this.#steps.push({ kind: 'pass', bytes: head.bytes });
         else if (head.opcode !== continuation) this.#steps.push({ kind: 'begin', opcode: head.opcode });
@@ -52,7 +54,8 @@ export class InflatingWriter implements BodyWriter {
         if (head.isFinal) this.#steps.push({ kind: 'inflate', bytes: none, last: true });
         this.#steps.push({ kind: 'end-frame', isFinal: head.isFinal });
       },
-    });
+    };
+    this.#reader = new FrameReader('server', true, sink, flood);
     to.onDrain = () => this.#onRoom();
   }
 
@@ -81,7 +84,7 @@ export class InflatingWriter implements BodyWriter {
   fail(reason: Error): void {
     if (this.#over) return;
     this.#to.fail(reason);
-    this.#stop();
+    this.#stop(reason);
     // Whoever waits for room would wait for ever.
     this.onDrain?.();
   }
@@ -112,7 +115,7 @@ export class InflatingWriter implements BodyWriter {
         break;
       case 'end':
         this.#to.end(null);
-        this.#stop();
+        this.#stop(null);
         break;
     }
   }
@@ -159,10 +162,10 @@ export class InflatingWriter implements BodyWriter {
     if (this.#hasRoom && !this.#isBusy && this.#steps.length === 0 && !this.#over) this.onDrain?.();
   }
 
-  #stop(): void {
+  #stop(failure: Error | null): void {
     this.#over = true;
-    this.#steps.length = 0;
+    this.#steps.clear();
     this.#inflater.close();
-    this.#onOver();
+    this.#onOver(failure);
   }
 }

@@ -12,7 +12,9 @@ import { LRUCache } from 'lru-cache';
 import { Refusal } from '../flow/refusal.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
 import { connectThroughProxy } from './chain-proxy.ts';
+import { FairLookups } from './fair-lookups.ts';
 import { type FoundUpstream, type Lookup, pinnedUpstream, resolveUpstream } from './find-upstream.ts';
+import type { CircuitReport } from './upstream-circuits.ts';
 
 export interface Origin {
   readonly scheme: 'https' | 'http';
@@ -35,6 +37,10 @@ export interface DialSettings {
   /** PEM roots beside the built-in ones, from the environment of the gateway (NODE_EXTRA_CA_CERTS). */
   readonly environmentRoots: readonly string[];
   readonly onDial: (connected: boolean) => void;
+  /** How many connections that nobody uses may be kept; absent: as many as are usual. */
+  readonly keptUpstreams?: number;
+  /** An upstream is left alone from now on, or is back. */
+  readonly onCircuit?: (report: CircuitReport) => void;
 }
 
 const highWaterMark = 256 * 1024;
@@ -43,20 +49,27 @@ const rootsAfterMs = 1_000;
 
 export class Dialler {
   readonly #settings: DialSettings;
+  readonly #lookups: FairLookups;
   readonly #sessions = new LRUCache<string, Buffer>({ max: 500 });
   #roots: { readonly policy: CompiledPolicy; readonly context: SecureContext } | null = null;
 
   constructor(settings: DialSettings) {
     this.#settings = settings;
+    this.#lookups = new FairLookups(settings.lookup);
     // Reading the roots takes tens of milliseconds: soon, so that the first request need not, but not while a sandbox
     // waits for its start.
     setTimeout(() => this.#trustedRoots(), rootsAfterMs).unref();
   }
 
-  /** Bare TCP (tunnels and plain http). */
-  async open(host: string, port: number): Promise<{ socket: Socket; address: string }> {
+  /** Bare TCP (tunnels and plain http). `caller`: the sandbox whose turn a look-up is. */
+  async open(
+    host: string,
+    port: number,
+    caller: string,
+    deadline = new Deadline(this.#settings.policy().limits.connectTimeoutMs),
+  ): Promise<{ socket: Socket; address: string }> {
     try {
-      const opened = await this.#open(host, port);
+      const opened = await this.#open(host, port, caller, deadline);
       this.#settings.onDial(true);
       return opened;
     } catch (error) {
@@ -65,9 +78,13 @@ export class Dialler {
     }
   }
 
-  async #open(host: string, port: number): Promise<{ socket: Socket; address: string }> {
+  async #open(
+    host: string,
+    port: number,
+    caller: string,
+    deadline: Deadline,
+  ): Promise<{ socket: Socket; address: string }> {
     const policy = this.#settings.policy();
-    const { connectTimeoutMs } = policy.limits;
     const pinned = pinnedUpstream(policy, host, port);
     if (pinned === null && policy.upstream.proxy !== null) {
       const socket = await connectThroughProxy(
@@ -75,27 +92,28 @@ export class Dialler {
         host,
         port,
         this.#settings.instance,
-        connectTimeoutMs,
+        deadline.leftMs,
       );
       return { socket, address: `proxy ${policy.upstream.proxy.host}:${policy.upstream.proxy.port}` };
     }
-    const found = pinned ?? (await resolveUpstream(host, port, this.#settings.lookup));
-    const socket = await connectFound(found, host, connectTimeoutMs);
+    const lookup: Lookup = (name) => this.#lookups.find(name, caller, deadline.forLookupMs);
+    const found = pinned ?? (await resolveUpstream(host, port, lookup));
+    const socket = await connectFound(found, host, deadline.leftMs);
     return { socket, address: `${socket.remoteAddress ?? '?'}:${found.port}` };
   }
 
-  async dial(origin: Origin, alpn: readonly string[]): Promise<Dialled> {
-    const { socket, address } = await this.open(origin.host, origin.port);
+  async dial(origin: Origin, alpn: readonly string[], caller: string): Promise<Dialled> {
+    const deadline = new Deadline(this.#settings.policy().limits.connectTimeoutMs);
+    const { socket, address } = await this.open(origin.host, origin.port, caller, deadline);
     if (origin.scheme === 'http') return { socket, protocol: 'http/1.1', address };
-    const secure = await this.#secure(socket, origin, alpn);
+    const secure = await this.#secure(socket, origin, alpn, deadline.leftMs);
     return { socket: secure, protocol: secure.alpnProtocol === 'h2' ? 'h2' : 'http/1.1', address };
   }
 
-  #secure(socket: Socket, origin: Origin, alpn: readonly string[]): Promise<TLSSocket> {
+  #secure(socket: Socket, origin: Origin, alpn: readonly string[], timeoutMs: number): Promise<TLSSocket> {
     const key = `${origin.host}:${origin.port}`;
     const secureContext = this.#trustedRoots();
     const session = this.#sessions.get(key);
-    const timeoutMs = this.#settings.policy().limits.connectTimeoutMs;
     return new Promise((resolve, reject) => {
       const options = {
         socket,
@@ -113,13 +131,15 @@ export class Dialler {
         clearTimeout(timer);
         reject(tlsFailure(origin.host, error));
       };
+      const closed = (): void => failed(new Error('closed during the handshake'));
       tls.once('error', failed);
+      tls.once('close', closed);
       tls.on('session', (fresh) => {
         if (this.#roots?.context === secureContext) this.#sessions.set(key, fresh);
       });
       tls.once('secureConnect', () => {
         clearTimeout(timer);
-        tls.off('error', failed);
+        tls.off('error', failed).off('close', closed);
         resolve(tls);
       });
     });
@@ -135,6 +155,24 @@ export class Dialler {
       this.#sessions.clear();
     }
     return this.#roots.context;
+  }
+}
+
+/** Look-up, connection and handshake together have the time of one limit. */
+class Deadline {
+  readonly #atMs: number;
+
+  constructor(timeoutMs: number) {
+    this.#atMs = performance.now() + timeoutMs;
+  }
+
+  get leftMs(): number {
+    return Math.max(1, Math.ceil(this.#atMs - performance.now()));
+  }
+
+  /** Not all of it: what a slow resolver leaves too little time for would look like the upstream's own failure. */
+  get forLookupMs(): number {
+    return Math.ceil(this.leftMs * 0.75);
   }
 }
 
@@ -173,7 +211,8 @@ function timedOut(host: string, what: string): Refusal {
 function tlsFailure(host: string, cause: Error): Refusal {
   if (cause instanceof Refusal) return cause;
   const code = (cause as { code?: string }).code ?? '';
-  if (/CERT|SIGNATURE|ISSUER|ALTNAME|CRL|CHAIN|HOSTNAME|SELF_SIGNED/.test(code)) {
+  // An alert is what the other side says about us: it may want a certificate that we have not.
+  if (!code.includes('ALERT') && /CERT|SIGNATURE|ISSUER|ALTNAME|CRL|CHAIN|HOSTNAME|SELF_SIGNED/.test(code)) {
     return new Refusal('upstream.certificate', `the certificate of ${host} is not valid (${code})`, {
       hint: 'If the upstream uses a private CA, the operator adds it under upstream.ca.',
       cause,

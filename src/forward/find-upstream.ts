@@ -32,11 +32,36 @@ export function pinnedUpstream(policy: CompiledPolicy, host: string, port: numbe
   };
 }
 
+/** No answer in time: a cause for the operator. `begun`: the resolver was asked at all. */
+export class LookupTooSlow extends Error {
+  override readonly name = 'LookupTooSlow';
+  readonly begun: boolean;
+
+  constructor(timeoutMs: number, begun: boolean) {
+    super(
+      begun
+        ? `the resolver did not answer within ${timeoutMs} ms`
+        : `other look-ups were in the way for ${timeoutMs} ms: those of this sandbox, or slow ones of many`,
+    );
+    this.begun = begun;
+  }
+}
+
+/** `lookup` may reject with LookupTooSlow. */
 export async function resolveUpstream(host: string, port: number, lookup: Lookup): Promise<FoundUpstream> {
   let found: readonly UpstreamAddress[];
   try {
     found = await lookup(host);
   } catch (cause) {
+    if (cause instanceof LookupTooSlow) {
+      throw new Refusal('upstream.timeout', `looking up ${host} took too long`, {
+        rule: 'limits.connect_timeout_ms',
+        hint: cause.begun
+          ? 'Check the DNS of the machine the gateway runs on.'
+          : 'Too many slow names were asked for before it. Ask for fewer at a time.',
+        cause,
+      });
+    }
     throw new Refusal('upstream.unresolved', `${host} could not be resolved`, {
       hint: 'Check the name and the DNS of the machine the gateway runs on.',
       cause,

@@ -7,16 +7,18 @@ import type { OwnAnswer } from '../flow/outgoing-request.ts';
 import type { Stage } from '../flow/stage.ts';
 import type { Sweeper } from '../kit/sweeper.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
-import { Dialler, type DialSettings, type Origin } from './dial.ts';
+import { type Dialled, Dialler, type DialSettings, type Origin } from './dial.ts';
 import { relayH1 } from './h1-relay.ts';
 import { relayH2 } from './h2-relay.ts';
 import { H2Sessions, type H2Upstream } from './h2-sessions.ts';
+import { KeptUpstreams } from './kept-upstreams.ts';
 import { type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { originOf } from './request-head.ts';
 import { KeepingRoom } from './retry-body.ts';
 import { retryUnauthorized } from './retry-unauthorized.ts';
 import { scrubAnswer, untilPassedOn } from './scrubbed-answer.ts';
 import { relayTunnel } from './tunnel-relay.ts';
+import { UpstreamCircuits } from './upstream-circuits.ts';
 import { brokeOff, unnamed, unsafeAnswer } from './upstream-faults.ts';
 import { H1Upstream, UpstreamPool } from './upstream-pool.ts';
 
@@ -25,44 +27,67 @@ export interface ForwardStage extends Stage<Injected, Forwarded> {
   drop(sandboxId: string | null): void;
 }
 
+export interface WatchedForwardStage extends ForwardStage {
+  /** How many upstreams are left alone at the moment: for everybody, or for one sandbox. */
+  readonly openCircuits: number;
+}
+
+/** Who answers in place of an upstream where the door is asked about itself. */
+type AnswerInside = (flow: Injected) => Promise<OwnAnswer>;
+
 type Upstream = { readonly h1: H1Upstream } | { readonly h2: H2Upstream };
 
-export function createForwardStage(settings: DialSettings, sweeper: Sweeper): ForwardStage {
-  const forwarder = new Forwarder(settings, sweeper);
+/** Without `answerInside` nothing is answered there: it fails, and is never forwarded. */
+export function createForwardStage(
+  settings: DialSettings,
+  sweeper: Sweeper,
+  answerInside: AnswerInside | null = null,
+): WatchedForwardStage {
+  const forwarder = new Forwarder(settings, sweeper, answerInside);
   return {
     name: 'forward',
     run: (flow) => forwarder.run(flow),
     drop: (sandboxId) => forwarder.drop(sandboxId),
+    get openCircuits() {
+      return forwarder.circuits.openCount;
+    },
   };
 }
 
 class Forwarder {
+  readonly circuits: UpstreamCircuits;
   readonly #policy: () => CompiledPolicy;
   readonly #sweeper: Sweeper;
   readonly #dialler: Dialler;
   readonly #pool: UpstreamPool;
   readonly #sessions: H2Sessions;
+  readonly #answerInside: AnswerInside | null;
   readonly #keepingRoom = new KeepingRoom();
   #settings: { readonly policy: CompiledPolicy; readonly relay: RelaySettings } | null = null;
   /** One dial at a time for HTTP/2: the streams that come meanwhile share its session. */
   readonly #dialling = new Map<string, Promise<Upstream>>();
 
-  constructor(settings: DialSettings, sweeper: Sweeper) {
+  constructor(settings: DialSettings, sweeper: Sweeper, answerInside: AnswerInside | null) {
+    this.#answerInside = answerInside;
     this.#policy = settings.policy;
     this.#sweeper = sweeper;
     this.#dialler = new Dialler(settings);
-    this.#pool = new UpstreamPool(sweeper);
-    this.#sessions = new H2Sessions(sweeper);
+    const kept = new KeptUpstreams(settings.keptUpstreams);
+    this.#pool = new UpstreamPool(sweeper, kept);
+    this.#sessions = new H2Sessions(sweeper, kept);
+    this.circuits = new UpstreamCircuits(settings.onCircuit ?? (() => {}));
   }
 
   drop(sandboxId: string | null): void {
     this.#pool.drop(sandboxId);
     this.#sessions.drop(sandboxId);
+    this.circuits.drop(sandboxId);
   }
 
   run(injected: Injected): Promise<Forwarded> {
+    if (injected.permission.inside === true) return this.#inside(injected);
     const settings = this.#relaySettings();
-    if (injected.canonical.kind === 'tunnel') return relayTunnel(this.#dialler, injected, settings);
+    if (injected.canonical.kind === 'tunnel') return relayTunnel(() => this.#openTunnel(injected), injected, settings);
     const { answer, renew } = injected.outgoing;
     if (answer !== null) return Promise.resolve(answerOurselves(injected, answer));
     const sent =
@@ -72,13 +97,36 @@ class Forwarder {
     return untilPassedOn(injected, sent);
   }
 
+  async #inside(flow: Injected): Promise<Forwarded> {
+    if (this.#answerInside === null) throw new Error('nobody answers for the door itself here');
+    const answer = await this.#answerInside(flow);
+    const search = flow.outgoing.scrub?.openBody();
+    // It repeats what the sandbox has sent before, and what was no credential then may be one now.
+    const body = search === undefined ? answer.body : Buffer.concat([search.feed(answer.body), search.end()]);
+    return answerOurselves(flow, { ...answer, body });
+  }
+
   #send(flow: Injected, settings: RelaySettings): Promise<Forwarded> {
+    if (!this.#isTrial(flow)) return this.#sendOn(flow, settings);
+    return this.#sendOn(flow, settings).finally(() => this.circuits.over(flow));
+  }
+
+  #isTrial(flow: Injected): boolean {
+    try {
+      return this.circuits.admit(flow);
+    } catch (error) {
+      if (flow.outgoing.origin !== null) unnamed(flow)(error);
+      throw error;
+    }
+  }
+
+  #sendOn(flow: Injected, settings: RelaySettings): Promise<Forwarded> {
     // Kept apart by what was offered: an HTTP/2 client must not inherit a connection that HTTP/1.1 was asked for on.
     const offered = flow.exchange.form === 'wire' ? 'h1' : 'h2';
     const { scheme, host, port } = originOf(flow);
     const key = `${flow.sandbox.id} ${offered} ${scheme}://${host}:${port}`;
     const kept = offered === 'h1' ? this.#idleH1(key) : this.#liveH2(key);
-    if (kept === null) return this.#connect(key, flow).then((upstream) => this.#relay(upstream, flow, settings));
+    if (kept === null) return this.#sendAnew(key, flow, settings);
     return this.#relay(kept, flow, settings).catch((error: unknown) => this.#onceMore(error, key, flow, settings));
   }
 
@@ -86,7 +134,25 @@ class Forwarder {
   #onceMore(error: unknown, key: string, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
     if (!(error instanceof StaleConnection)) throw error;
     if (!isRepeatable(flow)) throw brokeOff(flow, 'closed the connection before it answered', error);
-    return this.#connect(key, flow).then((upstream) => this.#relay(upstream, flow, settings));
+    return this.#sendAnew(key, flow, settings);
+  }
+
+  async #sendAnew(key: string, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
+    const upstream = await this.#connect(key, flow);
+    try {
+      return await this.#relay(upstream, flow, settings);
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+      // It was new: this one was not closed while it waited, but in the face of the request.
+      const reason = brokeOff(flow, 'closed the connection before it answered', error);
+      this.circuits.unanswered(flow, reason);
+      throw reason;
+    }
+  }
+
+  #openTunnel(flow: Injected): ReturnType<Dialler['open']> {
+    const { host, port } = flow.canonical;
+    return this.circuits.openTunnel(flow, () => this.#dialler.open(host, port, flow.sandbox.id));
   }
 
   #idleH1(key: string): Upstream | null {
@@ -105,25 +171,28 @@ class Forwarder {
     flow.exchange.onAbandoned = () => {
       gone = true;
     };
-    const dialled = flow.exchange.form === 'wire' ? this.#dialH1(key, origin) : this.#dialShared(key, origin);
+    const dialled =
+      flow.exchange.form === 'wire' ? this.#dialH1(key, origin, flow) : this.#dialShared(key, origin, flow);
     const upstream = await (flow.outgoing.origin === null ? dialled : dialled.catch(unnamed(flow)));
     if (!gone) return upstream;
     if ('h1' in upstream) upstream.h1.socket.destroy();
     throw new ClientGone();
   }
 
-  async #dialH1(key: string, origin: Origin): Promise<Upstream> {
-    return { h1: new H1Upstream(key, await this.#dialler.dial(origin, ['http/1.1']), this.#sweeper) };
+  async #dialH1(key: string, origin: Origin, flow: Injected): Promise<Upstream> {
+    const dialled = await this.circuits.dial(flow, () => this.#dialler.dial(origin, ['http/1.1'], flow.sandbox.id));
+    return { h1: new H1Upstream(key, dialled, this.#sweeper) };
   }
 
-  async #dialShared(key: string, origin: Origin): Promise<Upstream> {
+  async #dialShared(key: string, origin: Origin, flow: Injected): Promise<Upstream> {
     const underway = this.#dialling.get(key);
     if (underway !== undefined) {
-      const upstream = await underway;
+      const upstream = await this.circuits.join(flow, underway);
       // Where the upstream turns out to speak HTTP/1.1 a connection carries one request: everyone dials for themselves.
-      return 'h2' in upstream ? upstream : this.#dialH1(key, origin);
+      return 'h2' in upstream ? upstream : this.#dialH1(key, origin, flow);
     }
-    const dialling = this.#dialler.dial(origin, ['h2', 'http/1.1']).then((dialled): Upstream => {
+    const dial = (): Promise<Dialled> => this.#dialler.dial(origin, ['h2', 'http/1.1'], flow.sandbox.id);
+    const dialling = this.circuits.dial(flow, dial).then((dialled): Upstream => {
       if (dialled.protocol === 'h2') return { h2: this.#sessions.open(key, origin, dialled) };
       return { h1: new H1Upstream(key, dialled, this.#sweeper) };
     });
@@ -148,7 +217,10 @@ class Forwarder {
     const policy = this.#policy();
     if (this.#settings?.policy !== policy) {
       const { headBytes, headersTimeoutMs, idleTimeoutMs } = policy.limits;
-      this.#settings = { policy, relay: { sweeper: this.#sweeper, headBytes, headersTimeoutMs, idleTimeoutMs } };
+      this.#settings = {
+        policy,
+        relay: { sweeper: this.#sweeper, headBytes, headersTimeoutMs, idleTimeoutMs, watch: this.circuits },
+      };
     }
     return this.#settings.relay;
   }

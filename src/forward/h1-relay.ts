@@ -8,14 +8,13 @@ import { HeaderList } from '../flow/header-list.ts';
 import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import { BodyReader } from '../http1/body-reader.ts';
-import { MessageWriter } from '../http1/message-writer.ts';
 import { type ParsedResponseHead, parseResponseHead } from '../http1/response-head.ts';
-import { encodeChunk, lastChunk } from '../http1/write-head.ts';
 import { endToEnd } from './end-to-end.ts';
+import { H1RequestBody } from './h1-request-body.ts';
 import { HeldHead } from './held-head.ts';
-import { maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
+import { deadlineAfterPause, maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { requestHead } from './request-head.ts';
-import { brokeOff, tooSlow, unsafeAnswer } from './upstream-faults.ts';
+import { brokeOff, stoodStill, unsafeAnswer } from './upstream-faults.ts';
 import type { ConnectionOwner, H1Upstream, UpstreamPool } from './upstream-pool.ts';
 
 export function relayH1(
@@ -37,9 +36,8 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   readonly #settings: RelaySettings;
   readonly #resolve: (flow: Forwarded) => void;
   readonly #reject: (error: Error) => void;
-  readonly #rechunk: boolean;
   readonly #heldHead = new HeldHead();
-  #message: MessageWriter | null = null;
+  #body: H1RequestBody | null = null;
   #keepAlive: string | undefined;
   #requestSent = false;
   #interim = 0;
@@ -63,13 +61,12 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     this.#settings = settings;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#rechunk = flow.exchange.form === 'payload' && flow.exchange.requestFraming.kind === 'chunked';
   }
 
   start(): void {
     const { exchange } = this.#flow;
     this.#upstream.owner = this;
-    this.#upstream.deadlineMs = this.#settings.sweeper.nowMs + this.#settings.headersTimeoutMs;
+    this.#touch();
     exchange.onAbandoned = () => this.#abandon();
     const head = requestHead(this.#flow);
     if (exchange.requestFraming.kind === 'none') {
@@ -77,7 +74,8 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       this.#upstream.socket.write(head, 'latin1');
       return;
     }
-    this.#message = new MessageWriter(this.#upstream.socket, head);
+    const rechunk = exchange.form === 'payload' && exchange.requestFraming.kind === 'chunked';
+    this.#body = new H1RequestBody(this.#upstream.socket, head, rechunk);
     exchange.sendBody(this);
     this.flush();
   }
@@ -87,18 +85,11 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   write(chunk: Buffer): boolean {
     if (this.#settled) return true;
     this.#touch();
-    const message = this.#message!;
-    if (this.#raw || !this.#rechunk) return message.write(chunk);
-    const { socket } = this.#upstream;
-    let more = true;
-    socket.cork();
-    for (const part of encodeChunk(chunk)) more = message.write(part);
-    socket.uncork();
-    return more;
+    return this.#body!.write(chunk);
   }
 
   flush(): void {
-    if (!this.#settled) this.#message?.flush();
+    if (!this.#settled) this.#body?.flush();
   }
 
   end(trailers: HeaderList | null): void {
@@ -108,12 +99,10 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       this.#upstream.socket.end();
       return;
     }
-    this.flush();
-    if (!this.#rechunk) return;
     try {
-      this.#upstream.socket.write(lastChunk(trailers));
+      this.#body!.end(trailers);
     } catch (error) {
-      this.fail(new Refusal('malformed.framing', 'a trailer of the request may not be sent there', { cause: error }));
+      this.fail(error as Refusal);
     }
   }
 
@@ -124,7 +113,8 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   // The answer, from the upstream.
 
   onUpstreamData(chunk: Buffer): void {
-    this.#touch();
+    // A head must come as a whole in its time: one that drips has no claim to more.
+    if (this.#response !== null) this.#touch();
     if (this.#raw) {
       if (!this.#writer!.write(chunk)) this.#upstream.socket.pause();
       return;
@@ -133,8 +123,8 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       if (this.#reader === null) this.#readHead(chunk);
       else this.#readBody(chunk, 0);
     } catch (cause) {
-      if (cause instanceof Refusal) this.#breakOff(cause);
-      else this.#breakOff(unsafeAnswer(this.#flow, 'sent an answer that cannot be read safely', cause));
+      const reason = cause instanceof Refusal ? cause : unsafeAnswer(this.#flow, 'sent an unreadable answer', cause);
+      this.#breakOff(this.#noted(reason));
     }
   }
 
@@ -158,9 +148,8 @@ class H1Relay implements BodyWriter, ConnectionOwner {
         this.#readBody(bytes, at);
         return;
       }
-      if (++this.#interim > maxInterimAnswers) {
-        throw unsafeAnswer(this.#flow, 'sent interim answers without end');
-      }
+      if (++this.#interim > maxInterimAnswers) throw unsafeAnswer(this.#flow, 'sent interim answers without end');
+      this.#touch();
       // 100 is answered by the exchange itself, so the upstream's own is not passed on.
       if (head.status !== 100) this.#flow.exchange.inform(head.status, endToEnd(head));
     }
@@ -169,9 +158,9 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   #respond(head: ParsedResponseHead): void {
     if (head.status > 599) throw unsafeAnswer(this.#flow, `answered with status ${head.status}`);
     this.#response = head;
-    const keepAlive = head.keys.indexOf('keep-alive');
-    this.#keepAlive = keepAlive < 0 ? undefined : head.values[keepAlive];
-    this.#upstream.deadlineMs = this.#settings.sweeper.nowMs + this.#settings.idleTimeoutMs;
+    this.#settings.watch.answered(this.#flow);
+    this.#keepAlive = head.values[head.keys.indexOf('keep-alive')];
+    this.#touch();
     this.#reader = new BodyReader(head.framing);
     const writer = this.#flow.exchange.respond({
       status: head.status,
@@ -194,7 +183,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       if (to > at) more = writer.write(at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to));
       else writer.flush();
     } else {
-      end = reader.feedPayload(bytes, at, (slice) => {
+      end = reader.feedJoined(bytes, at, (slice) => {
         more = writer.write(slice) && more;
       });
     }
@@ -233,11 +222,12 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       throw unsafeAnswer(this.#flow, 'switched protocols unasked');
     }
     this.#response = head;
+    this.#settings.watch.answered(this.#flow);
     const headers = endToEnd(head).append('Connection', 'Upgrade').append('Upgrade', 'websocket');
     const { exchange } = this.#flow;
     exchange.respond({ status: 101, reason: head.reason, headers, framing: head.framing }).flush();
     this.#raw = true;
-    this.#message = new MessageWriter(this.#upstream.socket, '');
+    this.#body = new H1RequestBody(this.#upstream.socket, '', false);
     this.#writer = exchange.goRaw(this);
     this.#writer.onDrain = () => this.#upstream.socket.resume();
     if (at < bytes.length) this.#writer.write(bytes.subarray(at));
@@ -247,25 +237,36 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     this.onDrain?.();
   }
 
+  onUpstreamEnd(): void {
+    // What it does not read would else keep the client until time runs out. Frames are let through to their end.
+    if (!this.#raw) this.#upstream.socket.destroy();
+  }
+
   onUpstreamClosed(error: Error | null): void {
     if (this.#settled) return;
+    this.#settled = true;
     // An answer until close is whole when the close was in good order.
     if (this.#raw || (this.#response?.framing.kind === 'until-close' && error === null)) {
-      this.#settled = true;
       this.#conclude(null);
       return;
     }
-    this.#settled = true;
     this.#writer?.fail(error ?? new Error('upstream closed'));
     const untouched = this.#response === null && this.#heldHead.isEmpty;
     if (untouched && this.#upstream.reused) this.#reject(new StaleConnection());
     else {
-      this.#reject(brokeOff(this.#flow, 'closed the connection before its answer was complete', error ?? undefined));
+      const what = 'closed the connection before its answer was complete';
+      this.#reject(this.#noted(brokeOff(this.#flow, what, error ?? undefined)));
     }
   }
 
   onUpstreamExpired(): void {
-    this.#breakOff(tooSlow(this.#flow, this.#response !== null));
+    const { socket } = this.#upstream;
+    const answered = this.#response !== null;
+    const later = deadlineAfterPause(this.#flow.exchange, this.#settings, answered);
+    if (later !== null) this.#upstream.deadlineMs = later;
+    // It is the client that takes nothing, and its door keeps that time.
+    else if (answered && socket.isPaused()) this.#touch();
+    else this.#breakOff(this.#noted(stoodStill(this.#flow, answered, this.#requestSent || socket.writableNeedDrain)));
   }
 
   #abandon(): void {
@@ -276,6 +277,11 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       this.#upstream.socket.destroy();
       this.#resolve(learn(this.#flow, { status: 101, upstreamAddress: this.#upstream.address }));
     } else this.#breakOff(new ClientGone());
+  }
+
+  #noted(reason: Refusal): Refusal {
+    if (this.#response === null) this.#settings.watch.unanswered(this.#flow, reason);
+    return reason;
   }
 
   #breakOff(reason: Error): void {
@@ -289,6 +295,6 @@ class H1Relay implements BodyWriter, ConnectionOwner {
 
   #touch(): void {
     const { idleTimeoutMs, headersTimeoutMs, sweeper } = this.#settings;
-    this.#upstream.deadlineMs = sweeper.nowMs + (this.#response === null ? headersTimeoutMs : idleTimeoutMs);
+    this.#upstream.deadlineMs = sweeper.deadlineIn(this.#response === null ? headersTimeoutMs : idleTimeoutMs);
   }
 }

@@ -12,9 +12,9 @@ import { http2 } from '../kit/http2-module.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import { endToEnd } from './end-to-end.ts';
 import type { H2Upstream } from './h2-sessions.ts';
-import { maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
+import { deadlineAfterPause, maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
 import { authorityOf, originOf } from './request-head.ts';
-import { brokeOff, tooSlow, unsafeAnswer } from './upstream-faults.ts';
+import { brokeOff, stoodStill, unsafeAnswer } from './upstream-faults.ts';
 
 const endStreamFlag = 0x1;
 
@@ -52,7 +52,7 @@ class H2Relay implements Perishable {
     this.#settings = settings;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.deadlineMs = settings.sweeper.nowMs + settings.headersTimeoutMs;
+    this.deadlineMs = settings.sweeper.deadlineIn(settings.headersTimeoutMs);
   }
 
   start(): void {
@@ -65,6 +65,8 @@ class H2Relay implements Perishable {
         waitForTrailers: !bodyless,
       });
     } catch (cause) {
+      // The session ended after it was chosen.
+      if (this.#upstream.session.closed || this.#upstream.session.destroyed) throw new StaleConnection();
       if (!(cause instanceof TypeError)) throw cause;
       // node:http2 takes no field twice that may stand once (User-Agent), and no field that HTTP/2 does not have.
       throw new Refusal('malformed.syntax', 'a field of the request cannot be sent over HTTP/2', { cause });
@@ -91,10 +93,7 @@ class H2Relay implements Perishable {
       if (stream.rstCode === http2().constants.NGHTTP2_NO_ERROR && !stream.aborted) this.#complete();
     });
     stream.on('error', (error) => this.#failed(error));
-    stream.on('close', () => {
-      this.#upstream.streamClosed();
-      this.#failed(null);
-    });
+    stream.on('close', () => this.#failed(null));
     if (!bodyless) exchange.sendBody(this.#requestWriter(stream));
   }
 
@@ -125,7 +124,7 @@ class H2Relay implements Perishable {
     try {
       act();
     } catch (cause) {
-      if (cause instanceof Refusal) this.#breakOff(cause);
+      if (cause instanceof Refusal) this.#fault(cause);
       else this.#breakOff(unsafeAnswer(this.#flow, 'exchanged fields that cannot be passed on safely', cause));
     }
   }
@@ -143,6 +142,7 @@ class H2Relay implements Perishable {
     const status = Number(headers[':status']);
     if (status > 599) throw unsafeAnswer(this.#flow, `answered with status ${status}`);
     this.#status = status;
+    this.#settings.watch.answered(this.#flow);
     const ended = (flags & endStreamFlag) !== 0;
     const fields = fieldsOf(headers);
     const length = fields.get('content-length');
@@ -187,7 +187,7 @@ class H2Relay implements Perishable {
       this.#reject(new StaleConnection());
       return;
     }
-    this.#breakOff(
+    this.#fault(
       brokeOff(
         this.#flow,
         'broke off the request',
@@ -197,7 +197,27 @@ class H2Relay implements Perishable {
   }
 
   expire(): void {
-    this.#breakOff(tooSlow(this.#flow, this.#status !== 0));
+    const stream = this.#stream!;
+    const answered = this.#status !== 0;
+    const later = deadlineAfterPause(this.#flow.exchange, this.#settings, answered);
+    if (later !== null) {
+      this.deadlineMs = later;
+      return;
+    }
+    // It is the client that takes nothing, and its door keeps that time.
+    if (answered && stream.isPaused()) {
+      this.#touch();
+      return;
+    }
+    // Its session may be dead without node:http2 knowing: the next request gets another.
+    if (!answered) this.#upstream.retire();
+    this.#fault(stoodStill(this.#flow, answered, stream.writableEnded || stream.writableNeedDrain));
+  }
+
+  /** Of the upstream. */
+  #fault(reason: Refusal): void {
+    if (!this.#settled && this.#status === 0) this.#settings.watch.unanswered(this.#flow, reason);
+    this.#breakOff(reason);
   }
 
   #breakOff(reason: Error): void {
@@ -211,11 +231,12 @@ class H2Relay implements Perishable {
   #settle(): void {
     this.#settled = true;
     this.#settings.sweeper.leave(this);
+    this.#upstream.streamClosed();
   }
 
   #touch(): void {
     const { sweeper, headersTimeoutMs, idleTimeoutMs } = this.#settings;
-    this.deadlineMs = sweeper.nowMs + (this.#status === 0 ? headersTimeoutMs : idleTimeoutMs);
+    this.deadlineMs = sweeper.deadlineIn(this.#status === 0 ? headersTimeoutMs : idleTimeoutMs);
   }
 }
 

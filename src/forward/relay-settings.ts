@@ -1,11 +1,25 @@
 // What the relays over HTTP/1.1 and HTTP/2 share: their time limits, and how one says that it may be tried again.
+import type { Exchange } from '../flow/exchange.ts';
 import type { Sweeper } from '../kit/sweeper.ts';
+import type { AnswerWatch } from './upstream-circuits.ts';
 
 export interface RelaySettings {
   readonly sweeper: Sweeper;
   readonly headBytes: number;
   readonly headersTimeoutMs: number;
   readonly idleTimeoutMs: number;
+  readonly watch: AnswerWatch;
+}
+
+/**
+ * Time in which the gateway itself held a body back (a limit of bytes) is nobody's silence: the deadline anew, or null where
+ * it did not. `answered`: the head of the answer has come.
+ */
+export function deadlineAfterPause(exchange: Exchange, settings: RelaySettings, answered: boolean): number | null {
+  const { sweeper, headersTimeoutMs, idleTimeoutMs } = settings;
+  const heldBackUntilMs = Math.min(exchange.heldBackUntilMs ?? Number.NEGATIVE_INFINITY, sweeper.nowMs);
+  const deadlineMs = heldBackUntilMs + (answered ? idleTimeoutMs : headersTimeoutMs);
+  return deadlineMs > sweeper.nowMs ? deadlineMs : null;
 }
 
 /** A kept-alive connection turned out to be closed before it answered anything: the request may be tried once more. */

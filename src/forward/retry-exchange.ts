@@ -42,6 +42,8 @@ export class RetryExchange extends ExchangeView {
 
   override set onAbandoned(act: (() => void) | null) {
     this.#whenAbandoned = act;
+    // Who asks late hears it at once.
+    if (this.isGone) act?.();
   }
 
   override sendBody(to: BodyWriter): void {

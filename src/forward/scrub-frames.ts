@@ -3,6 +3,8 @@
 // must have been unfolded before (deflate-frames.ts): here they are refused.
 import type { AnswerScrub, BodyScrub } from '../flow/answer-scrub.ts';
 import type { BodyWriter } from '../flow/exchange.ts';
+import { Fifo } from '../kit/fifo.ts';
+import type { FrameFlood } from '../kit/websocket-flood.ts';
 import { type FrameHead, FrameReader, UnreadableFrame } from '../kit/websocket-frames.ts';
 
 const none = Buffer.alloc(0);
@@ -14,16 +16,18 @@ export class FrameScrub {
   #message: BodyScrub | null = null;
   #control: Buffer[] = [];
   /** In order: bytes that go when all before them went, and how many bytes of searched content stand between them. */
-  readonly #queue: (Buffer | number)[] = [];
+  readonly #queue = new Fifo<Buffer | number>();
   #out: Buffer[] = [];
 
-  constructor(scrub: AnswerScrub) {
+  /** `flood`: null where what comes here was counted before. */
+  constructor(scrub: AnswerScrub, flood: FrameFlood | null = null) {
     this.#scrub = scrub;
-    this.#reader = new FrameReader('server', false, {
-      onHead: (head) => this.#beginFrame(head),
-      onContent: (content, _raw, head) => this.#takeContent(content, head),
-      onEnd: (head) => this.#endFrame(head),
-    });
+    const sink = {
+      onHead: (head: FrameHead) => this.#beginFrame(head),
+      onContent: (content: Buffer, _raw: Buffer, head: FrameHead) => this.#takeContent(content, head),
+      onEnd: (head: FrameHead) => this.#endFrame(head),
+    };
+    this.#reader = new FrameReader('server', false, sink, flood);
   }
 
   /** What may be passed on now. Throws UnreadableFrame. */
@@ -65,14 +69,14 @@ export class FrameScrub {
   /** Searched content goes where it stood, and with it what waited behind it. */
   #give(clean: Buffer): void {
     let rest = clean;
-    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+    for (let next = this.#queue.first; next !== undefined; next = this.#queue.first) {
       if (typeof next === 'number') {
         if (rest.length === 0) return;
         const part = rest.subarray(0, next);
         rest = rest.subarray(part.length);
         this.#out.push(part);
         if (part.length < next) {
-          this.#queue[0] = next - part.length;
+          this.#queue.replaceFirst(next - part.length);
           return;
         }
       } else if (next.length > 0) this.#out.push(next);
@@ -81,9 +85,12 @@ export class FrameScrub {
   }
 }
 
-/** Passes on what was searched; ends the connection at what cannot be read. */
-export function scrubFramesTo(to: BodyWriter, scrub: AnswerScrub): BodyWriter {
-  const frames = new FrameScrub(scrub);
+/** Passes on what was searched; ends the connection at what cannot be read, and says so first. */
+export function scrubFramesTo(
+  to: BodyWriter,
+  frames: FrameScrub,
+  onUnreadable: (error: UnreadableFrame) => void,
+): BodyWriter {
   let failed = false;
   return {
     get onDrain() {
@@ -100,6 +107,7 @@ export function scrubFramesTo(to: BodyWriter, scrub: AnswerScrub): BodyWriter {
       } catch (error) {
         if (!(error instanceof UnreadableFrame)) throw error;
         failed = true;
+        onUnreadable(error);
         to.fail(error);
       }
       return more;

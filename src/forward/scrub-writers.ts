@@ -111,7 +111,7 @@ export class UnchunkingWriter extends PassingWriter {
   write(chunk: Buffer): boolean {
     let more = true;
     const before = this.#reader.payloadBytes;
-    this.#reader.feedPayload(chunk, 0, (slice) => {
+    this.#reader.feedJoined(chunk, 0, (slice) => {
       more = this.to.write(slice) && more;
     });
     if (this.#reader.payloadBytes === before) this.to.flush();

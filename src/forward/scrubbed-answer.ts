@@ -6,48 +6,61 @@ import { ClientGone } from '../flow/client-gone.ts';
 import type { BodyWriter, Exchange, ResponseHead } from '../flow/exchange.ts';
 import { ExchangeView } from '../flow/exchange-view.ts';
 import type { Forwarded, Injected } from '../flow/flow.ts';
+import { tooManyFrames } from '../flow/frame-flood.ts';
 import type { HeaderList } from '../flow/header-list.ts';
 import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import { Http1Error } from '../http1/http1-error.ts';
 import type { ContentCoding } from '../kit/content-coding.ts';
 import { agreedExtension } from '../kit/websocket-extensions.ts';
+import { FrameFlood, TooManyFrames } from '../kit/websocket-flood.ts';
 import { codingOf, DecodingWriter, isAskedFor } from './decode-answer.ts';
 import { InflatingWriter } from './deflate-frames.ts';
 import { knownValidator, RecodingWriter, recodedFields } from './recode-answer.ts';
 import { CredentialInFile, UnaskedWriter } from './recode-answer-unasked.ts';
-import { scrubFramesTo } from './scrub-frames.ts';
+import { FrameScrub, scrubFramesTo } from './scrub-frames.ts';
 import { ChunkingWriter, ScrubbingWriter, UnchunkingWriter } from './scrub-writers.ts';
 import { unsafeAnswer } from './upstream-faults.ts';
+import { noScrub, readingOf, type UsageReading } from './usage-reading.ts';
 
-/** The flow with its answer scrubbed, if there is anything to search it for. */
+/** The flow with its answer scrubbed, if there is anything to search it for, and read, if it is that of a model. */
 export function scrubAnswer(flow: Injected): Injected {
   const { scrub } = flow.outgoing;
-  if (scrub === null) return flow;
+  if (scrub === null && flow.meter === undefined) return flow;
   const wrap = (end: Exchange): Exchange => new ScrubbedAnswer(end, scrub, flow);
   const { exchange } = flow;
   return learn(flow, { exchange: exchange instanceof ExchangeView ? exchange.wrapEnd(wrap) : wrap(exchange) });
 }
 
 /** Compressed answers that are still being read after their last byte came. */
-const underway = new WeakMap<AnswerScrub, Promise<void>>();
+const underway = new WeakMap<Injected, Promise<void>>();
 
 /** `relayed`, when all of the answer was passed on: only then is it known what was found in it, and that it was whole. */
 export function untilPassedOn(flow: Injected, relayed: Promise<Forwarded>): Promise<Forwarded> {
-  if (flow.outgoing.scrub === null) return relayed;
-  return relayed.then(
-    (done) => passing(flow)?.then(() => done) ?? done,
+  const reading = readingOf(flow);
+  if (flow.outgoing.scrub === null && reading === null) return relayed;
+  const passed = relayed.then(
+    (done) => underway.get(flow)?.then(() => done) ?? done,
     async (error: unknown) => {
       // The client did not go: it was cut off from an answer that turned out bad.
-      if (error instanceof ClientGone) await passing(flow);
+      if (error instanceof ClientGone) await underway.get(flow);
       throw error;
     },
   );
+  return reading === null ? passed : untilCounted(reading, passed);
 }
 
-/** Asked late: a request that was sent once more has another scrub than before. */
-function passing(flow: Injected): Promise<void> | undefined {
-  return flow.outgoing.scrub === null ? undefined : underway.get(flow.outgoing.scrub);
+function untilCounted(reading: UsageReading, passed: Promise<Forwarded>): Promise<Forwarded> {
+  return passed.then(
+    (done) => {
+      reading.end(null);
+      return done;
+    },
+    (error: unknown) => {
+      reading.end(error);
+      throw error;
+    },
+  );
 }
 
 const chunked = { kind: 'chunked' } as const;
@@ -55,12 +68,18 @@ const partialContent = 206;
 
 class ScrubbedAnswer extends ExchangeView {
   readonly #scrub: AnswerScrub;
+  /** False: it is only read. */
+  readonly #isSearched: boolean;
+  readonly #reading: UsageReading | null;
   readonly #flow: Injected;
   #isDeflated = false;
 
-  constructor(inner: Exchange, scrub: AnswerScrub, flow: Injected) {
+  constructor(inner: Exchange, scrub: AnswerScrub | null, flow: Injected) {
     super(inner);
-    this.#scrub = scrub;
+    const search = scrub ?? noScrub;
+    this.#isSearched = scrub !== null;
+    this.#reading = readingOf(flow);
+    this.#scrub = this.#reading === null ? search : this.#reading.beside(search);
     this.#flow = flow;
   }
 
@@ -72,6 +91,7 @@ class ScrubbedAnswer extends ExchangeView {
   override respond(head: ResponseHead): BodyWriter {
     const { framing, status, headers } = head;
     const coding = codingOf(headers);
+    this.#reading?.begin(status, coding === 'unreadable' || (coding !== null && status === partialContent));
     if (status === 101) this.#isDeflated = this.#agreedToDeflate(headers);
     this.#scrub.fields(headers);
     const clean: ResponseHead = { ...head, reason: this.#scrub.text(head.reason) };
@@ -79,15 +99,31 @@ class ScrubbedAnswer extends ExchangeView {
     if (bodyless) return this.inner.respond(this.#withoutBody(clean, coding));
     // A part of a compressed body cannot be decompressed by itself, by nobody: it is searched as it is.
     if (coding === null || status === partialContent) return this.#plain(clean);
-    if (coding === 'unreadable') throw unreadable(this.#flow, headers);
+    if (coding === 'unreadable') {
+      if (this.#isSearched) throw unreadable(this.#flow, headers);
+      return this.#plain(clean);
+    }
     return this.#coded(clean, coding);
   }
 
   override goRaw(to: BodyWriter): BodyWriter {
-    const searched = scrubFramesTo(this.inner.goRaw(to), this.#scrub);
+    const client = this.#reading === null ? to : this.#reading.whileInBudget(to);
+    const flood = new FrameFlood();
+    // What is unfolded first is counted there.
+    const frames = new FrameScrub(this.#scrub, this.#isDeflated ? null : flood);
+    const searched = scrubFramesTo(this.inner.goRaw(client), frames, (error) => this.#noteFlood(error));
     if (!this.#isDeflated) return searched;
     const note = this.#follow();
-    return this.#untilAbandoned(new InflatingWriter(searched, () => note(null)));
+    const onOver = (failure: Error | null): void => {
+      note(null);
+      if (failure !== null) this.#noteFlood(failure);
+    };
+    return this.#untilAbandoned(new InflatingWriter(searched, flood, onOver));
+  }
+
+  /** The client loses its connection for what the upstream did: the record says so. */
+  #noteFlood(error: Error): void {
+    if (error instanceof TooManyFrames) this.#follow()(tooManyFrames(this.#flow.canonical.host, error));
   }
 
   #plain(head: ResponseHead): BodyWriter {
@@ -132,7 +168,7 @@ class ScrubbedAnswer extends ExchangeView {
     });
     // Nobody may be asking.
     over.catch(() => {});
-    underway.set(this.#scrub, over);
+    underway.set(this.#flow, over);
     return note;
   }
 

@@ -5,15 +5,20 @@ import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import type { Dialler } from './dial.ts';
-import type { RelaySettings } from './relay-settings.ts';
+import { deadlineAfterPause, type RelaySettings } from './relay-settings.ts';
 
-export async function relayTunnel(dialler: Dialler, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
-  const { exchange, canonical } = flow;
+/** `open` dials. */
+export async function relayTunnel(
+  open: () => ReturnType<Dialler['open']>,
+  flow: Injected,
+  settings: RelaySettings,
+): Promise<Forwarded> {
+  const { exchange } = flow;
   let gone = false;
   exchange.onAbandoned = () => {
     gone = true;
   };
-  const { socket, address } = await dialler.open(canonical.host, canonical.port);
+  const { socket, address } = await open();
   if (gone) {
     socket.destroy();
     return learn(flow, { status: 200, upstreamAddress: address });
@@ -21,12 +26,18 @@ export async function relayTunnel(dialler: Dialler, flow: Injected, settings: Re
   return new Promise((resolve, reject) => {
     const { sweeper, idleTimeoutMs } = settings;
     const watch: Perishable = {
-      deadlineMs: sweeper.nowMs + idleTimeoutMs,
-      expire: () => socket.destroy(new Refusal('upstream.timeout', 'the tunnel fell silent for too long')),
+      deadlineMs: sweeper.deadlineIn(idleTimeoutMs),
+      expire: () => {
+        const later = deadlineAfterPause(exchange, settings, true);
+        if (later !== null) watch.deadlineMs = later;
+        // Paused: it is the client that takes nothing, and its door keeps that time.
+        else if (socket.isPaused()) touch();
+        else socket.destroy(new Refusal('upstream.timeout', 'the tunnel fell silent for too long'));
+      },
     };
     sweeper.join(watch);
     const touch = (): void => {
-      watch.deadlineMs = sweeper.nowMs + idleTimeoutMs;
+      watch.deadlineMs = sweeper.deadlineIn(idleTimeoutMs);
     };
     const toUpstream: BodyWriter = {
       onDrain: null,

@@ -14,23 +14,29 @@ export function brokeOff(flow: Accepted, what: string, cause?: unknown): Refusal
   });
 }
 
-/** `answered`: the head had come, and then nothing more. */
-export function tooSlow(flow: Accepted, answered: boolean): Refusal {
+/**
+ * Nothing has moved for too long. `answered`: the head of the answer had come. `given`: the upstream had all of the request,
+ * or as much as it would take; else it is the client that did not send, which is no fault of the upstream.
+ */
+export function stoodStill(flow: Accepted, answered: boolean, given: boolean): Refusal {
+  const rule = answered ? 'limits.idle_timeout_ms' : 'limits.headers_timeout_ms';
+  if (!answered && !given) {
+    return new Refusal('client.timeout', 'the request body did not come for too long', { rule });
+  }
   const what = answered ? 'fell silent' : 'did not answer';
-  return new Refusal('upstream.timeout', `${flow.canonical.host} ${what} for too long`, {
-    rule: answered ? 'limits.idle_timeout_ms' : 'limits.headers_timeout_ms',
-  });
+  return new Refusal('upstream.timeout', `${flow.canonical.host} ${what} for too long`, { rule });
 }
 
 /** The place was named by an upstream and is not for the sandbox to know: it reads that there was a failure, not where. */
 export function unnamed(flow: Accepted): (cause: unknown) => never {
   return (cause) => {
     if (!(cause instanceof Refusal)) throw cause;
-    const { code, rule, hint } = cause;
+    const { code, rule, hint, retryAfterSeconds } = cause;
     throw new Refusal(code, `the storage that ${flow.canonical.host} names could not be reached`, {
       rule,
       hint,
       cause,
+      ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     });
   };
 }

@@ -3,11 +3,14 @@
 import type { Socket } from 'node:net';
 import type { Perishable, Sweeper } from '../kit/sweeper.ts';
 import type { Dialled } from './dial.ts';
+import type { Kept, KeptUpstreams } from './kept-upstreams.ts';
 
 /** Whoever uses a connection at the moment. */
 export interface ConnectionOwner {
   onUpstreamData(chunk: Buffer): void;
   onUpstreamDrain(): void;
+  /** It will send nothing more. */
+  onUpstreamEnd(): void;
   onUpstreamClosed(error: Error | null): void;
   onUpstreamExpired(): void;
 }
@@ -15,9 +18,8 @@ export interface ConnectionOwner {
 /** Servers close idle connections unannounced, most after five seconds or more. */
 const defaultIdleMs = 4_000;
 const maxIdleMs = 60_000;
-const maxIdlePerKey = 256;
 
-export class H1Upstream implements Perishable {
+export class H1Upstream implements Perishable, Kept {
   deadlineMs = Number.POSITIVE_INFINITY;
   owner: ConnectionOwner | null = null;
   /** It has carried an earlier request: it may have been closed by the server meanwhile. */
@@ -42,6 +44,10 @@ export class H1Upstream implements Perishable {
     // One that came through the operator's proxy was paused until somebody listens.
     this.socket.resume();
     this.socket.on('drain', () => this.owner?.onUpstreamDrain());
+    this.socket.on('end', () => {
+      if (this.owner === null) this.socket.destroy();
+      else this.owner.onUpstreamEnd();
+    });
     this.socket.on('error', (error) => {
       this.#error = error;
     });
@@ -54,6 +60,14 @@ export class H1Upstream implements Perishable {
     });
   }
 
+  get sandboxId(): string {
+    return this.key.slice(0, this.key.indexOf(' '));
+  }
+
+  letGo(): void {
+    this.socket.destroy();
+  }
+
   expire(): void {
     if (this.owner === null) this.socket.destroy();
     else this.owner.onUpstreamExpired();
@@ -63,9 +77,11 @@ export class H1Upstream implements Perishable {
 export class UpstreamPool {
   readonly #idle = new Map<string, H1Upstream[]>();
   readonly #sweeper: Sweeper;
+  readonly #kept: KeptUpstreams;
 
-  constructor(sweeper: Sweeper) {
+  constructor(sweeper: Sweeper, kept: KeptUpstreams) {
     this.#sweeper = sweeper;
+    this.#kept = kept;
   }
 
   take(key: string): H1Upstream | null {
@@ -80,6 +96,7 @@ export class UpstreamPool {
       if (!connection.socket.destroyed && connection.socket.writable && connection.deadlineMs > this.#sweeper.nowMs) {
         connection.deadlineMs = Number.POSITIVE_INFINITY;
         connection.onGone = null;
+        this.#kept.delete(connection);
         return connection;
       }
       connection.socket.destroy();
@@ -96,11 +113,9 @@ export class UpstreamPool {
       idle = [];
       this.#idle.set(connection.key, idle);
     }
-    if (idle.length >= maxIdlePerKey) connection.socket.destroy();
-    else {
-      connection.onGone = this.#forget;
-      idle.push(connection);
-    }
+    connection.onGone = this.#forget;
+    idle.push(connection);
+    this.#kept.add(connection);
   }
 
   /** Connections that wait, over all sandboxes. */
@@ -112,6 +127,7 @@ export class UpstreamPool {
 
   // A wildcard rule lets a sandbox think up hosts without end: what is closed must not stay listed under their names.
   readonly #forget = (connection: H1Upstream): void => {
+    this.#kept.delete(connection);
     const idle = this.#idle.get(connection.key);
     const at = idle?.indexOf(connection) ?? -1;
     if (at < 0) return;

@@ -37,7 +37,7 @@ export async function judgeHistory(
   return findings;
 }
 
-function rewritten({ ref, oldId }: PushCommand): PushFinding {
+export function rewritten({ ref, oldId }: PushCommand): PushFinding {
   const branch = ref.slice('refs/heads/'.length);
   return {
     code: 'push.force',

@@ -115,7 +115,7 @@ function tooManyMerges(): GitWireError {
   return new GitWireError('too-large', 'too many merges that take protected paths over; push in parts');
 }
 
-function changed(policy: CompiledPolicy, { commit, path }: ChangedPath): PushFinding {
+export function changed(policy: CompiledPolicy, { commit, path }: ChangedPath): PushFinding {
   const lower = path.toLowerCase();
   const at = policy.protectedPaths.findIndex((pattern) => pattern.covers(lower) || pattern.reaches(`${lower}/`));
   return {

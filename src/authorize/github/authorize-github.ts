@@ -8,13 +8,14 @@ import { withBytes } from '../../flow/replaced-body.ts';
 import { readWholeBody } from '../../flow/whole-body.ts';
 import { coversRepository } from '../../kit/repository-name.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { askAboutEffect, type Judged } from '../ask-person.ts';
 import { withBodyOf } from '../git/git-head.ts';
 import { githubPlace } from '../github-place.ts';
 import { judgedMethods } from '../judged-methods.ts';
 import { refuseBlockedApi } from '../refuse-blocked-api.ts';
 import { authorizeGraphql } from './authorize-graphql.ts';
 import { askingFor } from './git-side.ts';
-import type { GithubPorts } from './github-ports.ts';
+import type { AskingGithub, GithubPorts } from './github-ports.ts';
 import { hasJudgedBody, judgeGithubBody } from './judge-body.ts';
 
 /** A file may come along in base64; larger ones are what git is for. */
@@ -24,7 +25,7 @@ export function authorizeGithub(
   flow: Identified,
   permission: Permission,
   policy: CompiledPolicy,
-  ports: GithubPorts,
+  ports: AskingGithub,
 ): Promise<Authorized> | Authorized {
   const github = permission.github!;
   if (github.operation === 'graphql') return authorizeGraphql(flow, permission, policy, ports);
@@ -38,7 +39,7 @@ async function authorizeLater(
   flow: Identified,
   permission: Permission,
   policy: CompiledPolicy,
-  ports: GithubPorts,
+  ports: AskingGithub,
   isJudged: boolean,
 ): Promise<Authorized> {
   const gone = new AbortController();
@@ -52,12 +53,21 @@ async function authorizeLater(
   if (bytes === null) throw tooLarge();
   exchange.onAbandoned = () => gone.abort();
   const body = readJsonObject(bytes);
-  await judgeGithubBody(flow, bound, policy, body, ports, gone.signal);
+  let judged: Judged = { policy, permission: bound };
+  const found = { repositories: [bound.repository], bodyBytes: bytes.length };
+  const said = new Set<string>();
+  for (;;) {
+    const effects = await judgeGithubBody(flow, judged.permission, judged.policy, body, ports, gone.signal);
+    if (!(await askAboutEffect(flow, judged, { ...found, effects }, said, ports, gone.signal))) break;
+    // By the policy in force now, and by what is there now: a person may take their time.
+    const { policy: current, permission: now } = ports.decideNow(flow);
+    judged = { policy: current, permission: { ...now, repository: bound.repository } };
+  }
   // Nothing is written for somebody who is no longer there to hear of it.
   if (gone.signal.aborted) throw new ClientGone();
   const sent = Buffer.from(JSON.stringify(body));
   return learn(flow, {
-    permission: bound,
+    permission: judged.permission,
     request: asJson(flow.request, sent.length),
     exchange: withBytes(exchange, sent),
   });

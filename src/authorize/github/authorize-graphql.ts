@@ -11,11 +11,12 @@ import { readWholeBody } from '../../flow/whole-body.ts';
 import { zeroId } from '../../git-wire/ref-name.ts';
 import { coversRepository } from '../../kit/repository-name.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { askAboutEffect, type Judged } from '../ask-person.ts';
 import { withBodyOf } from '../git/git-head.ts';
 import { findingOf } from '../git/push-failure.ts';
 import type { PushFinding } from '../git/push-finding.ts';
 import { askingFor, gitSideOf } from './git-side.ts';
-import type { GithubPorts } from './github-ports.ts';
+import type { AskingGithub, GithubPorts } from './github-ports.ts';
 import { type GraphqlVerdict, judgeGraphql } from './graphql/judge-graphql.ts';
 import { type NodeMemory, type NodeResolver, newNodeMemory, RememberedNodes } from './graphql/node-facts.ts';
 import type { GraphqlRefWrite } from './graphql/ref-write.ts';
@@ -24,13 +25,15 @@ import { findingsRefusal } from './judge-body.ts';
 import { judgeFileWrite, judgeRefMoves, judgeTakeover } from './judge-ref-write.ts';
 import { loadGraphqlTable } from './operation-table.ts';
 
+type AllowedGraphql = Extract<GraphqlVerdict, { readonly allowed: true }>;
+
 const maxBodyBytes = 1024 * 1024;
 
 export async function authorizeGraphql(
   flow: Identified,
   permission: Permission,
   policy: CompiledPolicy,
-  ports: GithubPorts,
+  ports: AskingGithub,
 ): Promise<Authorized> {
   const gone = new AbortController();
   const exchange = flow.exchange.asPayload();
@@ -38,13 +41,27 @@ export async function authorizeGraphql(
   const body = await readWholeBody(exchange, maxBodyBytes);
   exchange.onAbandoned = () => gone.abort();
   if (body === null) throw inGraphql(tooLarge(), flow);
-  const verdict = await askJudge(flow, permission, policy, body, ports, gone.signal);
-  if (gone.signal.aborted) throw new ClientGone();
-  if (!verdict.allowed) throw inGraphql(verdict.refusal, flow);
+  let judged: Judged = { policy, permission };
+  const said = new Set<string>();
+  const mustAsk = async ({ effects, repositories }: AllowedGraphql): Promise<boolean> => {
+    const found = { effects, repositories, bodyBytes: body.length };
+    return askAboutEffect(flow, judged, found, said, ports, gone.signal).catch((error: unknown) => {
+      throw error instanceof Refusal ? inGraphql(error, flow) : error;
+    });
+  };
+  let verdict: GraphqlVerdict;
+  for (;;) {
+    verdict = await askJudge(flow, judged.permission, judged.policy, body, ports, gone.signal);
+    if (gone.signal.aborted) throw new ClientGone();
+    if (!verdict.allowed) throw inGraphql(verdict.refusal, flow);
+    if (!(await mustAsk(verdict))) break;
+    // By the policy in force now, and by what is there now: a person may take their time.
+    judged = ports.decideNow(flow);
+  }
   const { body: sent, repositories, asked } = verdict;
   learn(flow, { asked: [...asked, ...repositories].join(' ') });
   return learn(flow, {
-    permission: { ...permission, repository: repositories[0] ?? null },
+    permission: { ...judged.permission, repository: repositories[0] ?? null },
     request: withBodyOf(flow.request, sent.length),
     exchange: withBytes(exchange, sent),
   });

@@ -1,6 +1,7 @@
 // What the rules for GitHub may ask of the outside: the git server of a repository, and GitHub itself, over the guarded
 // way out and with the gateway's own credential.
 import type { Identified, Permission } from '../../flow/flow.ts';
+import type { Judged, PersonPorts } from '../ask-person.ts';
 import type { OpenGitServer } from '../git/git-server.ts';
 import type { PullBranches } from './judge-ref-write.ts';
 
@@ -11,6 +12,12 @@ export interface GithubQuestions {
   repositoryById(flow: Identified, permission: Permission, id: string, signal: AbortSignal): Promise<string | null>;
   /** Sends one GraphQL body of our own; the JSON of the answer. */
   graphql(flow: Identified, permission: Permission, body: Buffer, signal: AbortSignal): Promise<unknown>;
+}
+
+/** With what it takes to ask a person about what only a body tells. */
+export interface AskingGithub extends GithubPorts, PersonPorts {
+  /** By the policy in force now. */
+  readonly decideNow: (flow: Identified) => Judged;
 }
 
 export interface GithubPorts {

@@ -2,6 +2,7 @@
 // approves. The same for a request on the path and for one that `sallyport check` asks about. Never acts on a call that it
 // has not understood.
 import type { GithubRequest, Identified, Permission } from '../../flow/flow.ts';
+import type { GithubEffect } from '../../flow/github-effects.ts';
 import { Refusal } from '../../flow/refusal.ts';
 import { canonicalRepository, coversRepository } from '../../kit/repository-name.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
@@ -30,7 +31,7 @@ export function hasJudgedBody(method: string, { effect, operation }: GithubReque
   return effect === 'push' || carryEvent.has(call) || carryAssignees.has(call) || call === newPull;
 }
 
-/** Throws the refusal for what the body asks for. */
+/** Throws the refusal for what the body asks for; else what it has of effects that its address does not tell. */
 export async function judgeGithubBody(
   flow: Identified,
   permission: Permission,
@@ -38,20 +39,18 @@ export async function judgeGithubBody(
   body: Readonly<Record<string, unknown>>,
   ports: GithubPorts,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly GithubEffect[]> {
   const { method } = flow.canonical;
   const github = permission.github!;
   if (carryEvent.has(`${method} ${github.operation}`)) {
-    judgeEvent(policy, flow, github, body);
-    return;
+    return judgeEvent(policy, flow, github, body);
   }
   if (carryAssignees.has(`${method} ${github.operation}`)) {
-    judgeAssignees(policy, flow, body);
-    return;
+    return judgeAssignees(policy, flow, body);
   }
   if (`${method} ${github.operation}` === newPull) {
     judgeHead(flow, permission.repository!, body);
-    return;
+    return [];
   }
   const judge = findRefWriteJudge(method, github.operation);
   if (judge === null) throw notJudged(method, flow.canonical.path);
@@ -72,6 +71,7 @@ export async function judgeGithubBody(
     findings = [findingOf(error, policy)];
   }
   if (findings.length > 0) throw findingsRefusal(findings);
+  return [];
 }
 
 /** An approval is a review with one word in it. Anything but the words GitHub knows could be that word in disguise. */
@@ -80,15 +80,16 @@ function judgeEvent(
   { sandbox, canonical }: Identified,
   github: GithubRequest,
   body: Readonly<Record<string, unknown>>,
-): void {
+): GithubEffect[] {
   const { event } = body;
-  if (event === undefined || event === 'COMMENT' || event === 'REQUEST_CHANGES' || event === 'PENDING') return;
+  if (event === undefined || event === 'COMMENT' || event === 'REQUEST_CHANGES' || event === 'PENDING') return [];
   demandEffect(
     policy,
     sandbox,
     'approve',
     `${canonical.method} ${github.operation} with event ${JSON.stringify(event)}`,
   );
+  return ['approve'];
 }
 
 /** To give an issue to an agent of GitHub's is to start it, with rights of its own. */
@@ -96,12 +97,13 @@ function judgeAssignees(
   policy: CompiledPolicy,
   { sandbox }: Identified,
   body: Readonly<Record<string, unknown>>,
-): void {
+): GithubEffect[] {
   const named = [body.assignee, body.assignees].flat();
   const isAgent = (one: unknown): boolean => typeof one !== 'string' || /\[bot\]$|^copilot/i.test(one.trim());
   const agents = named.filter((one) => one !== undefined && one !== null && isAgent(one));
-  if (agents.length === 0 && body.agent_assignment === undefined) return;
+  if (agents.length === 0 && body.agent_assignment === undefined) return [];
   demandEffect(policy, sandbox, 'codespace', 'giving an issue to an agent');
+  return ['codespace'];
 }
 
 /** A pull request shows the branch it is from, with everything in it: that must be the sandbox's own to see. */

@@ -15,7 +15,11 @@ export interface GithubDecision {
   readonly github: GithubRequest;
   readonly repository: string | null;
   readonly mayCarry: boolean;
+  /** A person is to be asked about an effect it has. */
+  readonly isAsked: boolean;
 }
+
+type MethodDecision = Omit<GithubDecision, 'isAsked'>;
 
 /** Reads that are of the account itself: without its credential there is nothing to answer. */
 const personal = /^\/(?:user|issues|notifications|installation|app)(?:\/|$)/;
@@ -35,7 +39,9 @@ export function judgeRest(
   if (methods.length > 1 && decisions.some(({ github }, i) => hasJudgedBody(methods[i]!, github))) {
     throw notUnderstood(canonical, 'a call that writes may not ask to be taken for another method');
   }
-  return { ...own!, mayCarry: decisions.every(({ mayCarry }) => mayCarry) };
+  const asks = policy.githubAsks[sandbox.authMode];
+  const isAsked = decisions.some(({ github }) => asks.has(github.effect));
+  return { ...own!, mayCarry: decisions.every(({ mayCarry }) => mayCarry), isAsked };
 }
 
 function graphql(canonical: CanonicalRequest, methods: readonly string[]): GithubDecision {
@@ -46,7 +52,7 @@ function graphql(canonical: CanonicalRequest, methods: readonly string[]): Githu
     });
   }
   const github: GithubRequest = { effect: 'read', operation: 'graphql', params: new Map(), repositoryId: null };
-  return { github, repository: null, mayCarry: true };
+  return { github, repository: null, mayCarry: true, isAsked: false };
 }
 
 function judgeMethod(
@@ -55,7 +61,7 @@ function judgeMethod(
   canonical: CanonicalRequest,
   rawPath: string,
   method: string,
-): GithubDecision {
+): MethodDecision {
   const found = findRestOperation(method, rawPath);
   if (found?.kind === 'doubt') throw notUnderstood(canonical, `the path ${found.why}`);
   if (found === null) throw notUnderstood(canonical, 'it is not an operation of GitHub that this gateway knows');
@@ -94,7 +100,7 @@ function withoutRepository(
   github: GithubRequest,
   method: string,
   asked: string,
-): GithubDecision {
+): MethodDecision {
   const { effect } = github;
   const asAnybody = effect === 'read-public' || (effect === 'read-account' && !personal.test(github.operation));
   if (isRead(method) && asAnybody && !(effect === 'read-account' && allowsEffect(policy, sandbox, effect))) {

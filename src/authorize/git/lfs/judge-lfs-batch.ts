@@ -45,6 +45,7 @@ export async function judgeLfsBatch(
   if (operation === 'upload') requirePushRights(policy, flow.sandbox, refName, 'upload LFS objects');
   const asked: BatchAsked = {
     sandboxId: flow.sandbox.id,
+    sandboxSince: flow.sandbox.createdAt,
     host: flow.canonical.host,
     port: flow.canonical.port,
     repository,

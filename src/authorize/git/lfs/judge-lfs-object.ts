@@ -19,6 +19,16 @@ export function judgeLfsObject(
   tickets: LfsTickets,
 ): Promise<Authorized> | Authorized {
   const grant = tickets.find(permission.git!.ticket ?? '');
+  // Another gateway may have issued it.
+  if (grant instanceof Promise) return grant.then((found) => judgeGranted(flow, permission, found));
+  return judgeGranted(flow, permission, grant);
+}
+
+function judgeGranted(
+  flow: Identified,
+  permission: Permission,
+  grant: LfsGrant | null,
+): Promise<Authorized> | Authorized {
   if (grant === null || !isGoodFor(grant, flow, permission)) throw badTicket();
   const { action, oid, size, repository } = grant;
   learn(flow, { asked: `lfs-object ${repository} ${action} ${oid} (${size} bytes)` });
@@ -31,6 +41,7 @@ export function judgeLfsObject(
 function isGoodFor(grant: LfsGrant, { sandbox, canonical }: Identified, { git }: Permission): boolean {
   return (
     grant.sandboxId === sandbox.id &&
+    grant.sandboxSince === sandbox.createdAt &&
     grant.host === canonical.host &&
     grant.port === canonical.port &&
     grant.repository === git!.repository &&

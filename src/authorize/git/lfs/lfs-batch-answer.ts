@@ -8,6 +8,7 @@ import type { LfsAction, LfsTickets } from './lfs-tickets.ts';
 
 export interface BatchAsked {
   readonly sandboxId: string;
+  readonly sandboxSince: string;
   readonly host: string;
   readonly port: number;
   readonly repository: string;
@@ -110,11 +111,11 @@ export class BatchAnswer implements AnswerRewriter {
   }
 
   #door(oid: string, size: number, name: LfsAction, given: Action): object {
-    const { sandboxId, host, port, repository, rawRepositoryPath } = this.#asked;
+    const { sandboxId, sandboxSince, host, port, repository, rawRepositoryPath } = this.#asked;
     const nowMs = this.#now();
     const expiresAt = expiryOf(given, nowMs);
     const ticket = this.#tickets.issue(
-      { sandboxId, host, port, repository, action: name, oid, size, expiresAt },
+      { sandboxId, sandboxSince, host, port, repository, action: name, oid, size, expiresAt },
       this.#address(given, name),
     );
     const authority = port === 443 ? host : `${host}:${port}`;

@@ -8,6 +8,8 @@ export type LfsAction = 'download' | 'upload' | 'verify';
 /** What a ticket is good for. */
 export interface LfsGrant {
   readonly sandboxId: string;
+  /** When it was registered: a later registration under the same id is another sandbox. */
+  readonly sandboxSince: string;
   /** Canonical host and port of the LFS server, and repository: the ticket is honoured under its own address only. */
   readonly host: string;
   readonly port: number;
@@ -30,5 +32,5 @@ export interface LfsAddress {
 export interface LfsTickets {
   issue(grant: LfsGrant, address: LfsAddress): string;
   /** Null for what was never issued, or is over. */
-  find(ticket: string): LfsGrant | null;
+  find(ticket: string): LfsGrant | null | Promise<LfsGrant | null>;
 }

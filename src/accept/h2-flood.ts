@@ -1,0 +1,48 @@
+// How much a client of HTTP/2 may send that carries nothing (pings, settings, window updates, priorities, empty or tiny frames)
+// and how often it may take back what it asked for. One measure for all of them: what came over the wire, less what was
+// head or body of a request. node:http2 has limits of its own for a few of these; this is for whatever is left.
+import { Allowance } from '../kit/allowance.ts';
+
+/** Enough for what clients send in good faith at once, and then all the time. A ping is 17 bytes. */
+const wasteBurstBytes = 1024 * 1024;
+const wastePerSecondBytes = 64 * 1024;
+/** Who takes much in must say so: some 26 bytes of window updates for every 16 KiB, and four times that for good measure. */
+const takenPerWasteByte = 128;
+/** Twice as many as can be open at once. */
+const resetBurst = 256;
+const resetsPerSecond = 64;
+/** Pieces of bodies that wait unread: each takes some 400 bytes, however small it is. 128 streams of 16 KiB pieces have 2048. */
+const maxUnreadPieces = 16 * 1024;
+
+/** What a session has sent and taken so far. */
+export interface SessionTotals {
+  readonly wireBytes: number;
+  /** Heads and bodies of requests. */
+  readonly usefulBytes: number;
+  readonly takenBytes: number;
+  readonly unreadPieces: number;
+}
+
+export class H2Flood {
+  readonly #resets: Allowance;
+  readonly #waste: Allowance;
+  #wasteBytes = 0;
+
+  constructor(nowMs: number) {
+    this.#resets = new Allowance(resetBurst, resetsPerSecond, nowMs);
+    this.#waste = new Allowance(wasteBurstBytes, wastePerSecondBytes, nowMs);
+  }
+
+  /** The client has taken back a request that was under way. True: once too often. */
+  isResetTooMany(nowMs: number): boolean {
+    return !this.#resets.use(1, nowMs);
+  }
+
+  /** In words what there is too much of; null: nothing. */
+  look({ wireBytes, usefulBytes, takenBytes, unreadPieces }: SessionTotals, nowMs: number): string | null {
+    const before = this.#wasteBytes;
+    this.#wasteBytes = Math.max(before, wireBytes - usefulBytes - takenBytes / takenPerWasteByte);
+    if (!this.#waste.use(this.#wasteBytes - before, nowMs)) return 'sends frames that carry nothing';
+    return unreadPieces > maxUnreadPieces ? 'sends bodies in pieces of a few bytes' : null;
+  }
+}

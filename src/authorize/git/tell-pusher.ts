@@ -1,0 +1,39 @@
+// A push that nobody approved is refused in git's own words: of a status git shows the number alone. Its commands are read
+// for that and the rest is dropped, as git reads no answer before it has sent everything. Nothing is judged, kept or sent on.
+import { BodyPull } from '../../flow/body-pull.ts';
+import { ClientGone } from '../../flow/client-gone.ts';
+import type { Identified, Permission } from '../../flow/flow.ts';
+import { learn } from '../../flow/learn.ts';
+import { Refusal } from '../../flow/refusal.ts';
+import { GitWireError } from '../../git-wire/git-wire-error.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { checkGitHead } from './git-head.ts';
+import { describeCommands, refusePush } from './push-finding.ts';
+import { PushBody, PushTooLarge } from './receive-push.ts';
+
+/** The same refusal, in words that git shows where it can be told so. */
+export async function tellPusher(
+  flow: Identified,
+  { git }: Permission,
+  policy: CompiledPolicy,
+  refusal: Refusal,
+): Promise<Refusal> {
+  try {
+    const { isCompressed } = checkGitHead(flow.request, 'receive-pack');
+    const exchange = flow.exchange.asPayload();
+    const pull = BodyPull.from(exchange);
+    exchange.onAbandoned = () => pull.fail(new ClientGone());
+    learn(flow, { exchange });
+    const body = new PushBody(pull, isCompressed, policy.limits.pushBytes);
+    const push = await body.readCommands();
+    learn(flow, { asked: `receive-pack ${git!.repository} ${describeCommands(push.commands)}` });
+    if (!(await body.drain())) return refusal;
+    const { code, rule, message, hint } = refusal;
+    const finding = { code, ref: null, rule, message, reason: 'not approved', hint };
+    return refusePush({ requestId: flow.requestId, host: flow.canonical.host, ...push, findings: [finding] });
+  } catch (error) {
+    // What cannot be read as a push, or has no end, is answered as any other request.
+    if (error instanceof GitWireError || error instanceof PushTooLarge || error instanceof Refusal) return refusal;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+// Connections to upstreams that nobody uses at the moment: how many one sandbox may keep, and all together. With a wildcard rule
+// a sandbox can think up hosts without end, and each open connection is a file descriptor of the gateway. The oldest goes, of
+// whoever has most: nobody loses theirs to another who has more.
+
+export interface Kept {
+  /** Of whom it is; set for good. */
+  readonly sandboxId: string;
+  /** It is not needed any more. */
+  letGo(): void;
+}
+
+const mostOfSandbox = 256;
+
+export class KeptUpstreams {
+  readonly #most: number;
+  /** In the order in which they came to rest. */
+  readonly #bySandbox = new Map<string, Set<Kept>>();
+  #count = 0;
+
+  /** `most`: of all sandboxes together. */
+  constructor(most = 4096) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#count;
+  }
+
+  add(kept: Kept): void {
+    let own = this.#bySandbox.get(kept.sandboxId);
+    if (own === undefined) {
+      own = new Set();
+      this.#bySandbox.set(kept.sandboxId, own);
+    }
+    if (own.has(kept)) return;
+    own.add(kept);
+    this.#count++;
+    if (own.size > mostOfSandbox) this.#endOldest(own);
+    if (this.#count > this.#most) this.#endOldest(this.#largest());
+  }
+
+  /** It is in use, or gone. */
+  delete(kept: Kept): void {
+    const own = this.#bySandbox.get(kept.sandboxId);
+    if (own === undefined || !own.delete(kept)) return;
+    this.#count--;
+    if (own.size === 0) this.#bySandbox.delete(kept.sandboxId);
+  }
+
+  #endOldest([oldest]: Set<Kept>): void {
+    if (oldest === undefined) return;
+    this.delete(oldest);
+    oldest.letGo();
+  }
+
+  #largest(): Set<Kept> {
+    let largest = new Set<Kept>();
+    for (const own of this.#bySandbox.values()) if (own.size > largest.size) largest = own;
+    return largest;
+  }
+}
