@@ -105,6 +105,7 @@ function rulesOf(rule: AllowRuleDocument, name: string, line: number): AllowRule
     plainHttp,
     tunnel: rule.tunnel ?? false,
     conversation: rule.conversation ?? false,
+    ask: rule.ask ?? false,
   }));
 }
 
@@ -115,7 +116,7 @@ const npmAudit = { methods: new Set(['POST']), paths: [compileGlob('/**/-/npm/v1
 function packageRules(origin: PackageOrigin, family: PackageFamily, name: string, line: number): AllowRule[] {
   const plainHttp = origin.scheme === 'http';
   const host = exactHost(origin.host);
-  const shared = { name, line, host, ports: [origin.port], plainHttp, tunnel: false, conversation: false };
+  const shared = { name, line, host, ports: [origin.port], plainHttp, tunnel: false, conversation: false, ask: false };
   const paths = origin.paths ? origin.paths.map(compileGlob) : null;
   const rules: AllowRule[] = [{ ...shared, methods: readOnly, paths }];
   if (family === 'npm') rules.push({ ...shared, ...npmAudit });

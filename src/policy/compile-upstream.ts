@@ -18,18 +18,24 @@ export function compileUpstream(
   const proxy = checked?.proxy ?? null;
   return {
     resolve: compileResolve(checked?.resolve, findings),
-    extraRoots: compileRoots(checked?.ca, directory, machine, findings),
+    extraRoots: compileRoots(checked?.ca, ['upstream', 'ca'], directory, machine, findings),
     proxy: proxy === null ? null : (findings.check(upstreamProxy, proxy, ['upstream', 'proxy']) ?? null),
   };
 }
 
-function compileRoots(value: unknown, directory: string, machine: MachineFiles, findings: Findings): string[] {
-  const files =
-    value === undefined || value === null ? [] : (findings.check(rootFiles, value, ['upstream', 'ca']) ?? []);
+/** The text of the PEM files that `value`, at this place of the document, names. */
+export function compileRoots(
+  value: unknown,
+  place: readonly string[],
+  directory: string,
+  machine: MachineFiles,
+  findings: Findings,
+): string[] {
+  const files = value === undefined || value === null ? [] : (findings.check(rootFiles, value, place) ?? []);
   return files.flatMap((file, i) => {
     const roots = readRoots(isAbsolute(file) ? file : join(directory, file), machine);
     if (typeof roots !== 'string') return roots;
-    findings.error(Array.isArray(value) ? ['upstream', 'ca', i] : ['upstream', 'ca'], roots);
+    findings.error(Array.isArray(value) ? [...place, i] : place, roots);
     return [];
   });
 }

@@ -4,10 +4,12 @@ import * as z from 'zod';
 import { defaultEffects, type GithubEffect } from '../flow/github-effects.ts';
 import { compileGlob, type Glob } from '../kit/glob.ts';
 import { permissionsFor } from './app-permissions.ts';
+import { checkAsks, checkTunnels, warnAboutBlockedAsks, warnAboutUnreachable } from './check-rules.ts';
 import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
+import { compileBudgets, compileLimits, compileStore, hasBudget } from './compile-limits.ts';
 import { compileUpstream } from './compile-upstream.ts';
-import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec, HostPattern } from './compiled.ts';
+import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec } from './compiled.ts';
 import type { PolicyDocument } from './document.ts';
 import { Findings } from './findings.ts';
 import { HostIndex } from './host-index.ts';
@@ -17,12 +19,12 @@ import type { PolicyResult } from './policy-error.ts';
 import type { PresetCatalog } from './presets.ts';
 import { strictKeys } from './schema.ts';
 import {
+  approvalsSection,
   auditSection,
   defaultProxyDoors,
   dockerSection,
   githubSection,
   gitSection,
-  limitsSection,
   listenSection,
   policySection,
   secretsSection,
@@ -43,12 +45,15 @@ const sections = strictKeys({
   version: z.literal(1, { error: 'write `version: 1`' }),
   listen: section,
   allow: section,
+  approvals: section,
   credentials: section,
   policy: section,
   github: section,
   git: section,
   docker: section,
   limits: section,
+  budgets: section,
+  store: section,
   secrets: section,
   upstream: section,
   audit: section,
@@ -61,13 +66,17 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const allow = compileAllow(document.allow, findings, input.catalog, input.packages);
   const github = findings.check(githubSection, document.github ?? {}, ['github']);
   const effects = { bot: effectsOf(github?.effects.bot), user: effectsOf(github?.effects.user) };
+  const asks = { bot: asksOf(github?.effects.bot), user: asksOf(github?.effects.user) };
   const usable = permissionsFor([...effects.bot, ...effects.user]);
   const credentials = compileCredentials(document.credentials, allow.presets, findings, input.catalog, usable);
   const listen = compileListen(document.listen, findings);
   const policy = compilePolicySection(document.policy, findings);
+  const approvals = findings.check(approvalsSection, document.approvals ?? {}, ['approvals']);
   const git = findings.check(gitSection, document.git ?? {}, ['git']);
   const docker = findings.check(dockerSection, document.docker ?? {}, ['docker']);
-  const limits = findings.check(limitsSection, document.limits ?? {}, ['limits']);
+  const limits = compileLimits(document.limits, findings);
+  const budgets = compileBudgets(document.budgets, findings);
+  const store = compileStore(document.store, input.directory, input.machine, findings);
   const secrets = findings.check(secretsSection, document.secrets ?? {}, ['secrets']);
   const audit = findings.check(auditSection, document.audit ?? {}, ['audit']);
   const upstream = compileUpstream(document.upstream, input.directory, input.machine, findings);
@@ -79,12 +88,30 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     for (const host of spec.placements.flatMap((placement) => placement.hosts)) placed.add(host, spec);
   }
   checkTunnels(allow.rules, findings);
+  checkAsks(allow.rules, findings);
+  if (policy) warnAboutBlockedAsks(asks, policy.blockedApiPatterns, findings);
   if (secrets?.scrub === false) {
     findings.warn('secrets.scrub is off: a credential that an upstream sends back reaches the sandbox');
   }
+  if (budgets !== null && hasBudget(budgets) && !allow.rules.some(({ conversation }) => conversation)) {
+    findings.warn(
+      'budgets are set, but no entry of `allow` is a host of models (`conversation: true`): they hold nothing',
+    );
+  }
   warnAboutUnreachable(credentials, allow.rules, { github: github?.hosts ?? [], git: git?.hosts ?? [] }, findings);
 
-  if (findings.errors.length > 0 || !policy || !github || !git || !docker || !limits || !secrets || !audit) {
+  if (
+    findings.errors.length > 0 ||
+    !policy ||
+    !github ||
+    !git ||
+    !approvals ||
+    !docker ||
+    !limits ||
+    !budgets ||
+    !secrets ||
+    !audit
+  ) {
     const errors = findings.errors.sort((a, b) => a.line - b.line || a.column - b.column);
     return { ok: false, errors };
   }
@@ -98,21 +125,18 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     ...policy,
     githubHosts: [...new Set(['github.com', ...github.hosts])],
     githubEffects: effects,
+    githubAsks: asks,
     gitHosts: new Set([...allow.gitHosts, ...git.hosts]),
     publicFetch: git.public_fetch,
     docker: { socket: docker.socket, registerLabelled: docker.register_labelled, network: docker.network ?? null },
-    limits: {
-      requestsPerMinute: limits.requests_per_minute,
-      concurrentRequests: limits.concurrent_requests,
-      connections: limits.connections,
-      headBytes: limits.head_bytes,
-      requestBodyBytes: limits.request_body_bytes,
-      pushBytes: limits.push_bytes,
-      spoolBytes: limits.spool_bytes,
-      connectTimeoutMs: limits.connect_timeout_ms,
-      headersTimeoutMs: limits.headers_timeout_ms,
-      idleTimeoutMs: limits.idle_timeout_ms,
+    limits,
+    approvals: {
+      answerWithinMs: approvals.answer_within_seconds * 1000,
+      held: approvals.held,
+      heldPerSandbox: approvals.held_per_sandbox,
     },
+    budgets,
+    store,
     secrets: {
       scrub: secrets.scrub,
       misplaced: secrets.misplaced,
@@ -128,13 +152,12 @@ export function compilePolicy(input: CompileInput): PolicyResult {
 
 function compileListen(value: unknown, findings: Findings): CompiledPolicy['listen'] {
   const checked = findings.check(listenSection, value ?? {}, ['listen']);
-  if (checked?.dashboard !== undefined) {
-    findings.warn('listen.dashboard is not served by this version and has no effect');
-  }
   return {
     proxy: checked?.proxy ?? defaultProxyDoors,
     mtls: checked?.mtls ?? [],
     gateway: checked?.gateway ?? [],
+    dashboard: checked?.dashboard ?? null,
+    workers: checked?.workers ?? 1,
   };
 }
 
@@ -177,60 +200,18 @@ function protectedPath(text: string): Glob {
   };
 }
 
-/** Blocked wins over allowed. */
-function effectsOf(
-  change: Readonly<Record<'allow' | 'block', readonly GithubEffect[]>> = { allow: [], block: [] },
-): Set<GithubEffect> {
-  const effects = new Set([...defaultEffects, ...change.allow]);
+type EffectChange = Readonly<Record<'allow' | 'ask' | 'block', readonly GithubEffect[]>>;
+
+/** What is asked about is allowed when a person says so. Blocked wins over allowed. */
+function effectsOf(change: EffectChange = { allow: [], ask: [], block: [] }): Set<GithubEffect> {
+  const effects = new Set([...defaultEffects, ...change.allow, ...change.ask]);
   for (const effect of change.block) effects.delete(effect);
   return effects;
 }
 
-/** One host cannot be both decrypted and not: which of the two would win is not a thing to guess. */
-function checkTunnels(rules: readonly AllowRule[], findings: Findings): void {
-  for (const rule of rules) {
-    if (!rule.tunnel) continue;
-    const other = rules.find(
-      (candidate) =>
-        !candidate.tunnel &&
-        candidate.host.text === rule.host.text &&
-        candidate.ports.some((port) => rule.ports.includes(port)),
-    );
-    if (!other) continue;
-    const index = Number(/^allow\[(\d+)\]/.exec(rule.name)?.[1] ?? 0);
-    findings.error(
-      ['allow', index],
-      `${rule.host.text} is a tunnel here and decrypted by ${other.name}: keep one of the two`,
-    );
-  }
-}
-
-function warnAboutUnreachable(
-  credentials: ReadonlyMap<string, CredentialSpec>,
-  rules: readonly AllowRule[],
-  named: Readonly<Record<'github' | 'git', readonly string[]>>,
-  findings: Findings,
-): void {
-  const reaches = (host: string): AllowRule | undefined =>
-    rules.find((rule) => rule.host.text === host || rule.host.covers(host.replace(/^\*\./, 'any.')));
-  for (const spec of credentials.values()) {
-    const hosts = spec.placements.flatMap((placement) => placement.hosts);
-    // A wildcard of the credential is reached by any rule within it.
-    const within = (host: HostPattern) => rules.find((rule) => host.covers(rule.host.text.replace(/^\*\./, 'any.')));
-    const reached = hosts.map((host) => reaches(host.text) ?? within(host)).filter((rule) => rule !== undefined);
-    if (reached.length === 0) {
-      findings.warn(
-        `credential ${spec.name} is never used: no entry of \`allow\` covers ${hosts[0]?.text ?? 'a host of it'}`,
-      );
-    } else if (reached.every((rule) => rule.tunnel)) {
-      findings.warn(`credential ${spec.name} is never used: its hosts are tunnels, which are not decrypted`);
-    }
-  }
-  for (const [section, hosts] of Object.entries(named)) {
-    for (const host of hosts) {
-      if (!reaches(host)) findings.warn(`${section}.hosts names ${host}, but no entry of \`allow\` covers it`);
-    }
-  }
+/** Asking wins over allowing. */
+function asksOf(change: EffectChange = { allow: [], ask: [], block: [] }): Set<GithubEffect> {
+  return new Set(change.ask.filter((effect) => !change.block.includes(effect)));
 }
 
 function asMap(value: unknown): Record<string, unknown> {

@@ -1,8 +1,10 @@
 // The compiled form of the policy document: what the stages read. Types only, so that a stage can know the shape
 // of the policy without importing how it is made.
+
 import type { GithubEffect } from '../flow/github-effects.ts';
 import type { AuthMode } from '../flow/sandbox.ts';
 import type { Glob } from '../kit/glob.ts';
+import type { Budgets, Limits, StoreSettings } from './compiled-limits.ts';
 
 /** Answers whether a canonical host is covered. `*.a.b` covers subdomains at any depth, never the apex. */
 export interface HostPattern {
@@ -30,6 +32,14 @@ export interface AllowRule {
   readonly tunnel: boolean;
   /** Bodies to it are conversations with a model, which hold whatever an agent has read. */
   readonly conversation: boolean;
+  /** A person is asked before it passes. */
+  readonly ask: boolean;
+  /** Passes as anybody's would: no credential, whatever is placed there. For a sandbox that learns. */
+  readonly bare?: true;
+  /** Of an approval: it covers WebSockets alone, or none. Left out: a rule for GET covers them too. */
+  readonly websocket?: boolean;
+  /** Of an approval: it covers nothing that would carry another credential than this one. Left out: whatever belongs there. */
+  readonly carries?: string | null;
 }
 
 export type Injection =
@@ -196,21 +206,6 @@ export interface BlockedApiPattern {
   matches(path: string): boolean;
 }
 
-export interface Limits {
-  readonly requestsPerMinute: number;
-  readonly concurrentRequests: number;
-  readonly connections: number;
-  readonly headBytes: number;
-  /** 0: no limit. */
-  readonly requestBodyBytes: number;
-  /** One push, and all pushes that wait on disk together. */
-  readonly pushBytes: number;
-  readonly spoolBytes: number;
-  readonly connectTimeoutMs: number;
-  readonly headersTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-}
-
 /** `port: null` keeps the port of the request. */
 export interface ResolveEntry {
   readonly host: HostPattern;
@@ -229,6 +224,10 @@ export interface ListenSettings {
   readonly mtls: readonly ListenAddress[];
   /** Addresses or subnets. */
   readonly gateway: readonly string[];
+  /** The page for people, on loopback; null: none. */
+  readonly dashboard: ListenAddress | null;
+  /** Processes that serve the doors; 1: the gateway's own. */
+  readonly workers: number;
 }
 
 export interface DockerSettings {
@@ -237,6 +236,14 @@ export interface DockerSettings {
   readonly registerLabelled: boolean;
   /** The Docker network on which sandboxes are looked for; null: any that a container has, when it has just one. */
   readonly network: string | null;
+}
+
+export interface ApprovalSettings {
+  /** A question that nobody has answered by then is a no. */
+  readonly answerWithinMs: number;
+  /** How many requests may wait at once. */
+  readonly held: number;
+  readonly heldPerSandbox: number;
 }
 
 export interface CompiledPolicy {
@@ -261,11 +268,17 @@ export interface CompiledPolicy {
   readonly githubHosts: readonly string[];
   /** What may be done on GitHub by sandboxes of each mode. */
   readonly githubEffects: Readonly<Record<AuthMode, ReadonlySet<GithubEffect>>>;
+  /** Those of them that a person is asked about. */
+  readonly githubAsks: Readonly<Record<AuthMode, ReadonlySet<GithubEffect>>>;
   /** Other hosts that serve git, where pushes are judged too. */
   readonly gitHosts: ReadonlySet<string>;
   /** Whether repositories that are not the sandbox's may be fetched, without a credential. */
   readonly publicFetch: boolean;
   readonly limits: Limits;
+  readonly approvals: ApprovalSettings;
+  readonly budgets: Budgets;
+  /** Where gateways share what they know; null: this one keeps everything itself. */
+  readonly store: StoreSettings | null;
   readonly secrets: SecretSettings;
   readonly upstream: {
     readonly resolve: readonly ResolveEntry[];

@@ -1,5 +1,5 @@
 // The policy in a few sentences, for `sallyport up` to print. Names hosts, presets and credentials; never a value.
-import type { CompiledPolicy, CredentialSpec } from './compiled.ts';
+import type { CompiledPolicy, CredentialSpec, SourceSpec } from './compiled.ts';
 
 /** `isSet` answers whether the value of a credential is at hand. */
 export function describePolicy(policy: CompiledPolicy, isSet: (credential: string) => boolean): string[] {
@@ -14,7 +14,8 @@ export function describePolicy(policy: CompiledPolicy, isSet: (credential: strin
   return lines;
 }
 
-function describeCredential(spec: CredentialSpec, set: boolean): string {
+/** What kind of place a value comes from. */
+export function sourceInWords({ kind }: SourceSpec): string {
   const from = {
     file: 'a file',
     command: 'a command',
@@ -28,11 +29,13 @@ function describeCredential(spec: CredentialSpec, set: boolean): string {
     'google-service-account': 'a service account',
     'aws-profile': 'an AWS profile',
   };
-  if (set) return `credential ${spec.name}: set, from ${from[spec.source.kind]}`;
-  const fix =
-    spec.source.kind === 'memory'
-      ? `run \`sallyport secret set ${spec.name}\``
-      : `its source is ${from[spec.source.kind]}`;
+  return from[kind];
+}
+
+function describeCredential(spec: CredentialSpec, set: boolean): string {
+  const from = sourceInWords(spec.source);
+  if (set) return `credential ${spec.name}: set, from ${from}`;
+  const fix = spec.source.kind === 'memory' ? `run \`sallyport secret set ${spec.name}\`` : `its source is ${from}`;
   const effect = spec.anonymous ? 'requests go without it' : 'requests that need it are refused';
   return `credential ${spec.name}: not set (${fix}); ${effect}`;
 }

@@ -7,11 +7,18 @@ const maxRemembered = 4096;
 export class HostIndex<T> {
   readonly #exact = new Map<string, { order: number; item: T }[]>();
   readonly #suffixes = new Map<string, { order: number; item: T }[]>();
+  /** Under `*`: last of all. */
+  readonly #any: T[] = [];
   readonly #remembered = new Map<string, readonly T[]>();
   #order = 0;
 
   /** Items are answered in the order they were added, those with an exact name before those with a wildcard. */
   add(pattern: HostPattern, item: T): void {
+    if (pattern.text === '*') {
+      this.#any.push(item);
+      this.#remembered.clear();
+      return;
+    }
     const wildcard = pattern.text.startsWith('*.');
     const key = wildcard ? pattern.text.slice(1) : pattern.text;
     const map = wildcard ? this.#suffixes : this.#exact;
@@ -42,6 +49,6 @@ export class HostIndex<T> {
       wildcards.sort((a, b) => a.order - b.order);
     }
     const all = [...(this.#exact.get(host) ?? []), ...wildcards];
-    return Object.freeze([...new Set(all.map((entry) => entry.item))]);
+    return Object.freeze([...new Set([...all.map((entry) => entry.item), ...this.#any])]);
   }
 }

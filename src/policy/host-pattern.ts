@@ -1,6 +1,7 @@
 // Host patterns: an exact name, or `*.name` for its subdomains at any depth, never the apex. Reads what a person
 // wrote into the same canonical form the requests have (lower case, IDNA). Never accepts an address, in any spelling.
 import { domainToASCII } from 'node:url';
+import { insideHost } from '../flow/inside-host.ts';
 import type { HostPattern } from './compiled.ts';
 import type { Parsed } from './parsed.ts';
 
@@ -25,6 +26,8 @@ export function parseHostName(text: string): Parsed<string> {
   // Full-width digits and dots become an address only after IDNA, so the check is made on both sides of it.
   const ascii = /^[\x21-\x7e]*$/.test(lower) && !lower.includes('xn--') ? lower : domainToASCII(lower);
   if (endsInNumber.test(ascii)) return { problem: addressProblem };
+  if (ascii === insideHost)
+    return { problem: `${insideHost} is the gateway's own page and always answers: leave it out` };
   if (!dnsName.test(ascii)) return { problem: 'this is not a host name: write one such as api.example.com' };
   return { value: ascii };
 }
@@ -48,6 +51,9 @@ export function parseHostPattern(text: string): Parsed<HostPattern> {
   }
   return { value: wildcardHost(name.value) };
 }
+
+/** Every name. Never an address: those are not names. */
+export const anyHost: HostPattern = { text: '*', covers: () => true };
 
 export function exactHost(name: string): HostPattern {
   return { text: name, covers: (host) => host === name };

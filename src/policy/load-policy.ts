@@ -8,6 +8,7 @@ import { readDocument } from './document.ts';
 import type { MachineFiles } from './machine-files.ts';
 import { findPackageHosts } from './package-hosts.ts';
 import type { PolicyResult } from './policy-error.ts';
+import { keepSource } from './policy-source.ts';
 import { loadPresets } from './presets.ts';
 
 export interface ConfigPlaces {
@@ -64,5 +65,7 @@ export async function loadPolicyText(
   const value = read.document.value;
   const allow = typeof value === 'object' && value !== null ? Reflect.get(value, 'allow') : undefined;
   const packages = await findPackageHosts(packageFamiliesIn(allow, catalog), machine);
-  return compilePolicy({ document: read.document, origin, directory, machine, catalog, packages });
+  const result = compilePolicy({ document: read.document, origin, directory, machine, catalog, packages });
+  if (result.ok) keepSource(result.policy, { file: origin, text });
+  return result;
 }

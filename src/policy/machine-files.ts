@@ -19,8 +19,7 @@ const maxFileBytes = 4 * 1024 * 1024;
 const runTimeoutMs = 5000;
 const maxOutputBytes = 64 * 1024;
 
-export function thisMachine(): MachineFiles {
-  const env = process.env;
+export function thisMachine(env: NodeJS.ProcessEnv = process.env): MachineFiles {
   return { env, home: env.HOME || homedir(), readText, listDirectory, run: (argv) => run(argv, quietEnvironment(env)) };
 }
 

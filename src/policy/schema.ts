@@ -2,8 +2,8 @@
 // texts (hosts, paths, addresses) are read into their compiled form on the way. Never reads a file.
 import * as z from 'zod';
 import { didYouMean } from './closest-word.ts';
-import type { Injection } from './compiled.ts';
-import { parseHostName, parseHostPattern } from './host-pattern.ts';
+import type { HostPattern, Injection } from './compiled.ts';
+import { anyHost, parseHostName, parseHostPattern } from './host-pattern.ts';
 import type { Parsed } from './parsed.ts';
 import { parsePathPattern } from './path-pattern.ts';
 import { isReflected } from './reflected-headers.ts';
@@ -65,18 +65,34 @@ const method = textRead<string>((text) => {
 
 export const methodName = method;
 
+/** Where a person is asked, `*` may stand for every host that nothing else names. */
+const allowedHost = textRead<HostPattern>(
+  (text) => (text === anyHost.text ? { value: anyHost } : parseHostPattern(text)),
+  'a host name such as api.example.com or "*.example.com"',
+);
+
 const ruleKeys = strictKeys({
-  host: oneOrMany(hostPattern),
+  host: oneOrMany(allowedHost),
   methods: listOf(method, '[GET, POST]').optional(),
   paths: listOf(pathPattern, '["/v1/**"]').optional(),
   ports: listOf(wholeNumber(1, 65535), '[443]').optional(),
   plain_http: yesOrNo.optional(),
   tunnel: yesOrNo.optional(),
   conversation: yesOrNo.optional(),
+  ask: yesOrNo.optional(),
 });
 
 /** One entry of `allow` that names hosts itself. */
 export const allowRule = ruleKeys.superRefine((rule, context) => {
+  const isAny = rule.host.some(({ text }) => text === anyHost.text);
+  if (isAny && rule.tunnel) {
+    const message = 'what goes to any host must be decrypted to be asked about: remove `tunnel`, or name the hosts';
+    context.addIssue({ code: 'custom', path: ['tunnel'], message });
+  }
+  if (isAny && rule.ask !== true) {
+    const message = '`*` would allow the whole internet: name the hosts, or add `ask: true`, so that a person is asked';
+    context.addIssue({ code: 'custom', path: ['host'], message });
+  }
   if (!rule.tunnel) return;
   for (const key of ['methods', 'paths', 'plain_http', 'conversation'] as const) {
     if (rule[key] === undefined || rule[key] === false) continue;

@@ -81,13 +81,20 @@ export function parseUpstreamProxy(text: string): Parsed<Endpoint> {
 
 const listenAddress = textRead(parseListenAddress, 'an address such as 127.0.0.1:8080');
 const gatewayAddress = textRead(parseGatewayAddress, 'an address such as 172.30.0.2');
-const laterDoor = z.string({ error: 'write an address' });
+/** For people at this machine: whoever is elsewhere forwards a port to it. */
+const loopbackAddress = textRead((text) => {
+  const parsed = parseListenAddress(text);
+  if ('problem' in parsed || /^(?:127\..*|::1|localhost)$/.test(parsed.value.host)) return parsed;
+  return { problem: 'the page is served on loopback alone: write an address such as 127.0.0.1:8642' };
+}, 'an address such as 127.0.0.1:8642');
 
 export const listenSection = strictKeys({
   proxy: oneOrMany(listenAddress).optional(),
   mtls: oneOrMany(listenAddress).default([]),
   gateway: oneOrMany(gatewayAddress).default([]),
-  dashboard: laterDoor.optional(),
+  dashboard: loopbackAddress.optional(),
+  /** Processes that serve the doors. */
+  workers: wholeNumber(1, 256).default(1),
 });
 
 export const defaultProxyDoors: readonly Endpoint[] = [{ host: '127.0.0.1', port: 8080 }];
@@ -103,22 +110,6 @@ export const dockerSection = strictKeys({
     .string({ error: 'write the name of a Docker network' })
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, { error: 'write the name of a Docker network' })
     .optional(),
-});
-
-const maxInteger = 2 ** 31 - 1;
-
-export const limitsSection = strictKeys({
-  requests_per_minute: wholeNumber(1, maxInteger).default(6000),
-  concurrent_requests: wholeNumber(1, 1_000_000).default(256),
-  connections: wholeNumber(1, 1_000_000).default(1024),
-  head_bytes: wholeNumber(1024, 1_048_576).default(65_536),
-  request_body_bytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
-  push_bytes: wholeNumber(1024, Number.MAX_SAFE_INTEGER).default(2 * 1024 ** 3),
-  spool_bytes: wholeNumber(1024, Number.MAX_SAFE_INTEGER).default(8 * 1024 ** 3),
-  connect_timeout_ms: wholeNumber(1, maxInteger).default(10_000),
-  // An LLM may think for minutes before the first byte of its answer.
-  headers_timeout_ms: wholeNumber(1, maxInteger).default(600_000),
-  idle_timeout_ms: wholeNumber(1, maxInteger).default(600_000),
 });
 
 export const auditSection = strictKeys({
@@ -166,11 +157,18 @@ const effectList = z
     error: 'write a list of effects such as [release]',
   })
   .default([]);
-const effectChange = strictKeys({ allow: effectList, block: effectList }).prefault({});
+const effectChange = strictKeys({ allow: effectList, ask: effectList, block: effectList }).prefault({});
 
 export const githubSection = strictKeys({
   hosts: z.array(hostName, { error: 'write a list of host names' }).default([]),
   effects: strictKeys({ bot: effectChange, user: effectChange }).prefault({}),
+});
+
+/** Of requests that wait for a person. */
+export const approvalsSection = strictKeys({
+  answer_within_seconds: wholeNumber(1, 3600).default(120),
+  held: wholeNumber(1, 10_000).default(500),
+  held_per_sandbox: wholeNumber(1, 10_000).default(100),
 });
 
 export const gitSection = strictKeys({

@@ -68,7 +68,7 @@ function refusal(context: z.RefinementCtx): Refuse {
   };
 }
 
-const plainKinds = ['file', 'command', 'env', 'age', 'keyring'] as const;
+export const plainKinds = ['file', 'command', 'env', 'age', 'keyring'] as const;
 
 function plainOf(source: z.output<typeof plainKeys>, context: z.RefinementCtx): PlainSource {
   const refuse = refusal(context);
@@ -103,7 +103,7 @@ export const plainSource: z.ZodType<PlainSource> = z
     return plainOf(source, context);
   });
 
-const ageKeys = strictKeys({
+export const ageKeys = strictKeys({
   file: filePath,
   identity: z.lazy(() => plainSource).optional(),
   passphrase: z.lazy(() => plainSource).optional(),
@@ -135,7 +135,7 @@ function oneSource(kinds: readonly string[], forms: string): string {
 }
 
 const agents = z.enum(['claude', 'codex', 'gemini', 'opencode'], { error: 'write claude, codex, gemini or opencode' });
-const loginKeys = z.union(
+export const loginKeys = z.union(
   [
     agents.transform((agent) => ({ agent, file: undefined, provider: undefined })),
     strictKeys({ agent: agents, file: filePath.optional(), provider: plainText.optional() }),
@@ -152,7 +152,7 @@ const tokenUrl = textRead((text) => {
   return { value: { host: url.hostname, port: Number(url.port || 443), target: `${url.pathname}${url.search}` } };
 }, 'the https address of the token endpoint');
 
-const oauthKeys = strictKeys({
+export const oauthKeys = strictKeys({
   token_url: tokenUrl,
   grant: z.enum(['refresh_token', 'client_credentials'], { error: 'write refresh_token or client_credentials' }),
   client_id: plainText.optional(),
@@ -165,7 +165,7 @@ const oauthKeys = strictKeys({
 });
 
 const scopeList = listOf(plainText, '["https://www.googleapis.com/auth/cloud-platform"]');
-const serviceAccountKeys = strictKeys({
+export const serviceAccountKeys = strictKeys({
   key: plainSource,
   scopes: scopeList.default(['https://www.googleapis.com/auth/cloud-platform']),
   subject: plainText.optional(),
@@ -174,7 +174,7 @@ const serviceAccountKeys = strictKeys({
 const profileName = z
   .string({ error: 'write the name of a profile' })
   .regex(/^[^\s[\]]+$/, { error: 'write its name' });
-const awsProfileKeys = z.union(
+export const awsProfileKeys = z.union(
   [
     profileName.transform((profile) => ({ profile, file: undefined })),
     strictKeys({ profile: profileName.default('default'), file: filePath.optional() }),
@@ -182,7 +182,7 @@ const awsProfileKeys = z.union(
   { error: 'write aws_profile: NAME, or {profile: NAME, file: /path}' },
 );
 
-const refreshing = ['login', 'oauth', 'google_service_account', 'aws_profile'] as const;
+export const refreshing = ['login', 'oauth', 'google_service_account', 'aws_profile'] as const;
 const part = z.unknown().optional();
 const sourceKeys = strictKeys(
   { ...plainShape, login: part, oauth: part, google_service_account: part, aws_profile: part },
