@@ -6,12 +6,15 @@ import type { Log } from '../kit/log.ts';
 import type { Feed } from './feed.ts';
 import type { Journal } from './journal.ts';
 import type { Metrics } from './metrics.ts';
+import type { RecentRefusals } from './recent-refusals.ts';
 import { describeFlow, type Outcome, type RecordBody } from './record.ts';
 
 export interface AuditParts {
   readonly journal: Pick<Journal, 'append' | 'healthy' | 'state'>;
   readonly metrics: Pick<Metrics, 'count' | 'countUnrecorded'>;
   readonly feed: Pick<Feed, 'publish'>;
+  /** What sandboxes were refused lately; left out where another process remembers it. */
+  readonly refusals?: Pick<RecentRefusals, 'take'>;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** Takes real credentials out of what a sandbox has a say in. */
   readonly clean?: (text: string) => string;
@@ -21,20 +24,22 @@ export interface Audit {
   /** Throws `audit.unavailable` while records cannot be kept: what cannot be recorded is not served. */
   requireJournal(): void;
   finish(flow: Arrived & Partial<Forwarded>, outcome: Outcome): void;
+  /** A finished request that another process of this gateway has served and described. */
+  take(record: RecordBody): void;
 }
 
 /** A sandbox that is refused in a loop must not fill the operator's log; the journal has every one. */
 const linesPerSecond = 20;
 
-export function createAudit({ journal, metrics, feed, log, clean }: AuditParts): Audit {
-  const refusals = new Budget(linesPerSecond);
+export function createAudit({ journal, metrics, feed, refusals, log, clean }: AuditParts): Audit {
+  const refusedLines = new Budget(linesPerSecond);
   const faults = new Budget(linesPerSecond);
 
   const tell = (record: RecordBody, { refusal, error, verdict }: Outcome): void => {
     const ours = refusal === null ? error != null && verdict === 'failed' : refusal.code === 'internal.error';
     const { incident } = record;
     if (!ours && refusal === null && incident === null) return;
-    const budget = ours ? faults : refusals;
+    const budget = ours ? faults : refusedLines;
     if (!budget.take()) return;
     const { id, sandbox, method, host, path, status, code, rule, reason } = record;
     const left = budget.takeMissed();
@@ -55,7 +60,23 @@ export function createAudit({ journal, metrics, feed, log, clean }: AuditParts):
     else log.info('refused', { ...detail, reason });
   };
 
+  const take = (record: RecordBody): void => {
+    metrics.count(record);
+    let seq = 0;
+    try {
+      seq = journal.append(record);
+    } catch (error) {
+      metrics.countUnrecorded();
+      // The operational log is the last place where it can be kept.
+      if (faults.take()) log.error('a record could not be kept in the journal', { record, error });
+    }
+    feed.publish(seq, record);
+    if (record.verdict !== 'allowed') refusals?.take(record);
+  };
+
   return {
+    take,
+
     requireJournal() {
       if (journal.healthy) return;
       const { state } = journal;
@@ -74,16 +95,7 @@ export function createAudit({ journal, metrics, feed, log, clean }: AuditParts):
         log.error('a request could not be described for the journal', { id: flow.requestId, error });
         return;
       }
-      metrics.count(record);
-      let seq = 0;
-      try {
-        seq = journal.append(record);
-      } catch (error) {
-        metrics.countUnrecorded();
-        // The operational log is the last place where it can be kept.
-        if (faults.take()) log.error('a record could not be kept in the journal', { record, error });
-      }
-      feed.publish(seq, record);
+      take(record);
       tell(record, outcome);
     },
   };

@@ -2,6 +2,7 @@
 
 export interface MetricsPorts {
   readonly openConnections: () => number;
+  readonly openCircuits: () => number;
   readonly registeredSandboxes: () => number;
   readonly journal: {
     readonly healthy: boolean;
@@ -28,6 +29,12 @@ export interface Counts {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly scrubbed: number;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  readonly dollars: number;
+  /** By sandbox: only those that have asked a model. */
+  readonly sandboxTokens: ReadonlyMap<string, number>;
+  readonly sandboxDollars: ReadonlyMap<string, number>;
   readonly connectsOk: number;
   readonly connectsFailed: number;
   readonly unrecorded: number;

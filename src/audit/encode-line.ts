@@ -55,6 +55,10 @@ export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBod
   addText(body.rule);
   add(',"reason":');
   addText(body.reason);
+  add(',"told":');
+  addText(body.told);
+  add(',"hint":');
+  addText(body.hint);
   add(',"credential":');
   addText(body.credential);
   add(',"upstream":');
@@ -67,6 +71,15 @@ export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBod
   add(body.scrubbed);
   add(',"incident":');
   addText(body.incident);
+  add(',"model":');
+  addText(body.model);
+  add(',"tokens_in":');
+  add(body.tokens_in);
+  add(',"tokens_out":');
+  add(body.tokens_out);
+  add(',"cost_usd":');
+  add(body.cost_usd);
+  add(body.tokens_estimated ? ',"tokens_estimated":true' : ',"tokens_estimated":false');
   add(',"ms":');
   add(body.ms);
   add(',"trail":[');

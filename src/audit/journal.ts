@@ -45,6 +45,8 @@ const syncEveryMs = 5000;
 export class Journal {
   /** Checked before a request is served. */
   healthy = true;
+  /** Called when `healthy` or `state` has changed, for those who cannot look each time. */
+  onChange: (() => void) | null = null;
   readonly directory: string;
   readonly #log: JournalOptions['log'];
   readonly #retryMs: number;
@@ -156,6 +158,7 @@ export class Journal {
     this.#disk = null;
     this.healthy = false;
     this.#state = { kind: 'closed' };
+    this.onChange?.();
     this.#release?.();
     this.#release = null;
   }
@@ -225,6 +228,7 @@ export class Journal {
     }
     this.healthy = false;
     this.#state = { kind: 'failing', reason: `the audit journal in ${this.directory} cannot be written: ${why}` };
+    this.onChange?.();
     this.#retry ??= setTimeout(() => {
       this.#retry = null;
       this.flush();
@@ -234,6 +238,7 @@ export class Journal {
   #recover(): void {
     this.healthy = true;
     this.#state = { kind: 'ok' };
+    this.onChange?.();
     const lost = this.#lost;
     this.#log.info('the audit journal can be written again', { lost });
     if (lost === 0) return;

@@ -9,12 +9,17 @@ export class Metrics implements Counts {
   readonly codes = new Map<string, number>();
   readonly sandboxes = new Map<string, number>();
   readonly incidents = new Map<string, number>();
+  readonly sandboxTokens = new Map<string, number>();
+  readonly sandboxDollars = new Map<string, number>();
   readonly durations = new Array<number>(durationBounds.length + 1).fill(0);
   durationSum = 0;
   requests = 0;
   bytesIn = 0;
   bytesOut = 0;
   scrubbed = 0;
+  tokensIn = 0;
+  tokensOut = 0;
+  dollars = 0;
   connectsOk = 0;
   connectsFailed = 0;
   unrecorded = 0;
@@ -35,6 +40,7 @@ export class Metrics implements Counts {
       const known = this.sandboxes.size < this.#maxSandboxes || this.sandboxes.has(record.sandbox);
       add(this.sandboxes, known ? record.sandbox : 'other');
     }
+    if (record.tokens_in > 0 || record.tokens_out > 0) this.#countTokens(record);
     // Its first word is its kind.
     if (record.incident !== null) add(this.incidents, record.incident.split(' ', 1)[0]!);
     this.bytesIn += record.bytes_in;
@@ -45,6 +51,16 @@ export class Metrics implements Counts {
     let bucket = 0;
     while (bucket < durationBounds.length && seconds > durationBounds[bucket]!) bucket++;
     this.durations[bucket]!++;
+  }
+
+  #countTokens({ sandbox, tokens_in, tokens_out, cost_usd }: RecordBody): void {
+    this.tokensIn += tokens_in;
+    this.tokensOut += tokens_out;
+    this.dollars += cost_usd;
+    if (sandbox === null) return;
+    const known = this.sandboxes.has(sandbox) ? sandbox : 'other';
+    add(this.sandboxTokens, known, tokens_in + tokens_out);
+    add(this.sandboxDollars, known, cost_usd);
   }
 
   /** One attempt to reach an upstream. */
@@ -65,6 +81,6 @@ export class Metrics implements Counts {
   }
 }
 
-function add(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
+function add(counts: Map<string, number>, key: string, amount = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + amount);
 }

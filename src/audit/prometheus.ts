@@ -26,6 +26,23 @@ export function renderPrometheus(counts: Counts, ports: MetricsPorts): Promise<s
   counter('bytes_in_total', 'Bytes of request bodies taken from sandboxes', counts.bytesIn);
   counter('bytes_out_total', 'Bytes of answers given to sandboxes', counts.bytesOut);
   counter('scrubbed_total', 'Credentials that came back in an answer and were replaced', counts.scrubbed);
+  labelled(
+    'tokens_total',
+    'Tokens that models took and gave, with estimates where a provider did not say',
+    'direction',
+    [
+      ['in', counts.tokensIn],
+      ['out', counts.tokensOut],
+    ],
+  );
+  counter('cost_dollars_total', 'What models cost by the list of prices, in US dollars', counts.dollars);
+  labelled('sandbox_tokens_total', 'Tokens of models by sandbox', 'sandbox', counts.sandboxTokens);
+  labelled(
+    'sandbox_cost_dollars_total',
+    'What models cost by sandbox, in US dollars',
+    'sandbox',
+    counts.sandboxDollars,
+  );
   counter('unrecorded_total', 'Requests whose record could not be written', counts.unrecorded);
   labelled('upstream_connects_total', 'Connections opened to upstreams', 'result', [
     ['ok', counts.connectsOk],
@@ -33,8 +50,9 @@ export function renderPrometheus(counts: Counts, ports: MetricsPorts): Promise<s
   ]);
   registry.registerMetric(new CountedHistogram(counts));
 
-  const { openConnections, registeredSandboxes, journal } = ports;
+  const { openConnections, openCircuits, registeredSandboxes, journal } = ports;
   gauge('sallyport_open_connections', 'Client connections that are open', openConnections());
+  gauge('sallyport_upstream_circuits_open', 'Upstreams that are left alone for a moment', openCircuits());
   gauge('sallyport_registered_sandboxes', 'Sandboxes that are registered', registeredSandboxes());
   gauge('sallyport_journal_healthy', '1 while the journal can be written', journal.healthy ? 1 : 0);
   gauge('sallyport_journal_queued', 'Records waiting for the disk', journal.queued);

@@ -104,8 +104,13 @@ function parse(line: Buffer): JournalEntry | null {
   }
 }
 
+/** What people answered is about one sandbox; what the journal says of itself is about none. */
+function isNoteFor(note: AuditNote, sandbox: string | null): boolean {
+  return sandbox === null || (note.note === 'approval' && note.sandbox === sandbox);
+}
+
 function fits(entry: JournalEntry, query: JournalQuery): boolean {
-  if ('note' in entry) return (query.sandbox ?? null) === null && query.refusedOnly !== true;
+  if ('note' in entry) return query.refusedOnly !== true && isNoteFor(entry, query.sandbox ?? null);
   if ((query.sandbox ?? null) !== null && entry.sandbox !== query.sandbox) return false;
   return query.refusedOnly !== true || entry.verdict === 'refused';
 }

@@ -44,6 +44,12 @@ export interface RecordBody {
   readonly code: string | null;
   readonly rule: string | null;
   readonly reason: string | null;
+  /**
+   * What the sandbox was told: the reason without the causes, which are the operator's alone, and what would make it pass.
+   * Only these two may be shown to a sandbox. Null: it was not refused.
+   */
+  readonly told: string | null;
+  readonly hint: string | null;
   readonly credential: string | null;
   readonly upstream: string | null;
   readonly bytes_in: number;
@@ -55,17 +61,42 @@ export interface RecordBody {
    * kind it is. Null: nothing.
    */
   readonly incident: string | null;
+  /** Of a request to a model, as its provider names it. */
+  readonly model: string | null;
+  /** What it cost: with what came out of a cache, or was put there, and in US dollars. */
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly cost_usd: number;
+  /** The provider did not say all of it: some was estimated from the length of what passed. */
+  readonly tokens_estimated: boolean;
   readonly ms: number;
   readonly trail: readonly Step[];
 }
 
-/** What the journal says about itself: a recovery after a crash, records that could not be kept. */
-export interface NoteBody {
+/** What the journal says that is no request: of itself (a recovery, records that could not be kept), or of people. */
+export type NoteBody = OwnNote | ApprovalNote;
+
+export interface OwnNote {
   readonly time: string;
   readonly note: 'recovered' | 'lost';
   readonly text: string;
   /** Bytes cut off, or records lost. */
   readonly count: number;
+}
+
+/** What a person answered, or that nobody did; an approval that was ended; a sandbox that began to learn. */
+export interface ApprovalNote {
+  readonly time: string;
+  readonly note: 'approval';
+  readonly text: string;
+  readonly count: 1;
+  readonly sandbox: string;
+  /** The request that waited; null: none did. */
+  readonly request: string | null;
+  /** Who answered; null: nobody. */
+  readonly by: string | null;
+  /** `deny`, `approve once`, `approve for 15 minutes`, `approve always`, `unanswered`, `withdrawn`, `learn`, … */
+  readonly answer: string;
 }
 
 export interface Link {
@@ -78,6 +109,7 @@ export type AuditRecord = Link & RecordBody;
 export type AuditNote = Link & NoteBody;
 
 const maxText = 1024;
+const maxModel = 80;
 /** A longer "name" is more likely a value without its name. */
 const maxQueryName = 32;
 
@@ -90,7 +122,7 @@ export function describeFlow(
   outcome: Outcome,
   clean: (text: string) => string = unchanged,
 ): RecordBody {
-  const { request, exchange, canonical, sandbox, permission } = flow;
+  const { request, exchange, canonical, sandbox, permission, used } = flow;
   const target = canonical ?? readLeniently(request);
   const { refusal } = outcome;
   return {
@@ -117,12 +149,19 @@ export function describeFlow(
     rule: refusal !== null ? refusal.rule : permission === undefined ? null : permission.rule,
     reason:
       refusal === null && outcome.error == null ? null : capped(clean(explain(refusal ?? outcome.error)), maxText),
+    told: refusal === null ? null : capped(clean(refusal.message), maxText),
+    hint: refusal === null ? null : capped(clean(refusal.hint), maxText),
     credential: flow.injected ?? null,
     upstream: flow.upstreamAddress ?? null,
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
     scrubbed: flow.outgoing?.scrub?.replaced ?? 0,
     incident: flow.incident ?? null,
+    model: used === undefined || used.model === null ? null : capped(clean(used.model), maxModel),
+    tokens_in: used === undefined ? 0 : used.tokensIn,
+    tokens_out: used === undefined ? 0 : used.tokensOut,
+    cost_usd: used === undefined ? 0 : used.microDollars / 1_000_000,
+    tokens_estimated: used?.isEstimated === true,
     ms: Math.round((performance.now() - flow.trail.startedMs) * 100) / 100,
     trail: flow.trail.steps,
   };

@@ -42,6 +42,9 @@ export interface Broken {
 
 export type Verification = Intact | Broken;
 
+/** A journal of small files may turn to a new one under every look; it cannot do so for ever while it is also read. */
+const maxAttempts = 40;
+
 export async function verifyJournal(directory: string): Promise<Verification> {
   for (let attempt = 1; ; attempt++) {
     // The head before the files: whatever it names is then already in them.
@@ -50,12 +53,12 @@ export async function verifyJournal(directory: string): Promise<Verification> {
     try {
       result = await walk(head, listJournalFiles(directory));
     } catch (error) {
-      if (!isMissing(error) || attempt === 4) throw error;
+      if (!isMissing(error) || attempt === maxAttempts) throw error;
     }
     if (result?.ok === true) return result;
     // A gateway that rotates meanwhile takes old files away under our eyes: only a still picture is evidence.
     const still = JSON.stringify(readHead(directory)) === JSON.stringify(head);
-    if (result !== null && (still || attempt === 4)) return result;
+    if (result !== null && (still || attempt === maxAttempts)) return result;
   }
 }
 
