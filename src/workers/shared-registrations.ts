@@ -1,0 +1,153 @@
+// The registrations of a gateway with workers: whatever is changed, by the gateway's own process, by another gateway or by a
+// worker, all of its workers hear of, and what must hold everywhere is acknowledged only when it does. Keeps a copy, so that
+// a worker that starts is told all of it in one go.
+import type {
+  ClaimTaken,
+  RegistrationChange,
+  RegistrationStore,
+  SharedStore,
+  StoredRegistration,
+} from '../flow/shared-store.ts';
+import { inTime } from './in-time.ts';
+
+/** One who must hear of changes. */
+export interface Follower {
+  /** For people: `worker 2`. */
+  readonly name: string;
+  /** Resolves when it is done there; rejects when it is gone, and with it all its connections. */
+  changed(change: RegistrationChange): Promise<unknown>;
+  /** It does not do what it must. Resolves when it is no more. */
+  end(): Promise<unknown>;
+}
+
+type Unconfirmed = { readonly unconfirmed: readonly string[] };
+
+/** A worker that has not let go of a sandbox in this time is ended, and its connections with it. */
+const answerWithinMs = 2_000;
+
+export class SharedRegistrations implements RegistrationStore {
+  readonly #inner: RegistrationStore;
+  readonly #answerWithinMs: number;
+  readonly #held = new Map<string, StoredRegistration>();
+  /** By who asks: a worker is not told what it has said itself. */
+  readonly #followers = new Map<object, Follower>();
+  #listener: ((change: RegistrationChange) => void) | null = null;
+
+  constructor(inner: RegistrationStore, withinMs = answerWithinMs) {
+    this.#inner = inner;
+    this.#answerWithinMs = withinMs;
+  }
+
+  async load(): Promise<readonly StoredRegistration[]> {
+    const all = await this.#inner.load();
+    this.#held.clear();
+    for (const one of all) this.#held.set(one.id, one);
+    return all;
+  }
+
+  add(registration: StoredRegistration): Promise<ClaimTaken | null> {
+    return this.addFrom(null, registration);
+  }
+
+  replace(registration: StoredRegistration): Promise<boolean> {
+    return this.replaceFrom(null, registration);
+  }
+
+  remove(id: string): Promise<Unconfirmed> {
+    return this.removeFrom(null, id);
+  }
+
+  extend(id: string, expiresAtMs: number): void {
+    this.extendFrom(null, id, expiresAtMs);
+  }
+
+  /** For the gateway's own process. */
+  watch(listener: (change: RegistrationChange) => void): void {
+    this.#listener = listener;
+    this.#inner.watch((change) => {
+      this.#keep(change);
+      listener(change);
+      for (const follower of this.#followers.values()) follower.changed(change).catch(() => {});
+    });
+  }
+
+  /** The same store, with these registrations in place of its own. */
+  within(store: SharedStore): Pick<SharedStore, 'registrations' | 'away' | 'onAway'> {
+    return {
+      registrations: this,
+      get away() {
+        return store.away;
+      },
+      onAway: (listener) => store.onAway(listener),
+    };
+  }
+
+  /** All there is, for a worker that begins. */
+  all(): StoredRegistration[] {
+    return [...this.#held.values()];
+  }
+
+  /** From the very moment in which it is told `all`, so that it misses nothing. Returns how to stop. */
+  follow(worker: object, follower: Follower): () => void {
+    this.#followers.set(worker, follower);
+    return () => this.#followers.delete(worker);
+  }
+
+  async addFrom(from: object | null, registration: StoredRegistration): Promise<ClaimTaken | null> {
+    const taken = await this.#inner.add(registration);
+    if (taken === null) await this.#spread(from, { kind: 'put', registration });
+    return taken;
+  }
+
+  async replaceFrom(from: object | null, registration: StoredRegistration): Promise<boolean> {
+    const isKept = await this.#inner.replace(registration);
+    if (isKept) await this.#spread(from, { kind: 'put', registration });
+    return isKept;
+  }
+
+  /** At once in all workers, whatever becomes of it in the store. */
+  async removeFrom(from: object | null, id: string): Promise<Unconfirmed> {
+    const spreading = this.#spread(from, { kind: 'gone', id });
+    const { unconfirmed } = await this.#inner.remove(id);
+    return { unconfirmed: [...unconfirmed, ...(await spreading)] };
+  }
+
+  /** A renewal by traffic: nobody waits for it. */
+  extendFrom(from: object | null, id: string, expiresAtMs: number): void {
+    const held = this.#held.get(id);
+    if (held === undefined || held.expiresAtMs >= expiresAtMs) return;
+    this.#inner.extend(id, expiresAtMs);
+    void this.#spread(from, { kind: 'put', registration: { ...held, expiresAtMs } });
+  }
+
+  /** Names those of whom it is not known that they have done it. */
+  async #spread(from: object | null, change: RegistrationChange): Promise<string[]> {
+    this.#keep(change);
+    if (from !== null) this.#listener?.(change);
+    const others = [...this.#followers].filter(([worker]) => worker !== from).map(([, follower]) => follower);
+    const answers = await Promise.all(others.map((follower) => this.#isDone(follower, change)));
+    return others.filter((_, index) => !answers[index]).map(({ name }) => name);
+  }
+
+  async #isDone(follower: Follower, change: RegistrationChange): Promise<boolean> {
+    // One that is gone serves nobody.
+    const done = follower.changed(change).then(
+      () => true,
+      () => true,
+    );
+    const isDone = await inTime(done, this.#answerWithinMs, false);
+    if (isDone || change.kind !== 'gone') return isDone;
+    // Busy or stopped, it may still pass on what the sandbox sends.
+    await follower.end();
+    return true;
+  }
+
+  #keep(change: RegistrationChange): void {
+    if (change.kind === 'put') this.#held.set(change.registration.id, change.registration);
+    else if (change.kind === 'gone') this.#held.delete(change.id);
+    else {
+      this.#held.clear();
+      for (const one of change.registrations) this.#held.set(one.id, one);
+    }
+  }
+}
