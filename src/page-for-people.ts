@@ -1,0 +1,82 @@
+// The page for people of this gateway: whether one is served, where, and what it is given of the other rooms. Its server is
+// loaded only where there is a page. Serves nothing itself.
+import type { AdminPorts } from './admin/admin-ports.ts';
+import type { Dashboard } from './admin/dashboard/dashboard-server.ts';
+import type { Feed } from './audit/feed.ts';
+import type { StartOptions } from './cli/gateway-port.ts';
+import type { Log } from './kit/log.ts';
+import { inPackage } from './kit/package-root.ts';
+import type { PeopleDesk } from './people-desk.ts';
+import type { CompiledPolicy, ListenAddress } from './policy/compiled.ts';
+
+export interface PageParts {
+  readonly options: Pick<StartOptions, 'doors' | 'listen' | 'dashboard'>;
+  readonly policy: () => CompiledPolicy;
+  readonly people: Pick<PeopleDesk, 'approvals' | 'watching' | 'onQuestion'>;
+  readonly feed: Pick<Feed, 'subscribe'>;
+  readonly desk: () => AdminPorts;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+}
+
+export interface PageForPeople {
+  /** An address that opens the page, once; null: none is served. */
+  readonly invite: () => string | null;
+  /** Where it is served; null: nowhere. */
+  readonly origin: () => string | null;
+  /** Why it is not served where the configuration says; null: it is. */
+  readonly problem: () => string | null;
+  /** Where the policy or whoever started the gateway wants one. */
+  open(): Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** A free port, for the gateway of one command. */
+const anyPort: ListenAddress = { host: '127.0.0.1', port: 0 };
+
+export function createPageForPeople(parts: PageParts): PageForPeople {
+  const { options, policy, log } = parts;
+  let page: Dashboard | null = null;
+  let problem: string | null = null;
+  return {
+    invite: () => page?.invite() ?? null,
+    origin: () => page?.origin ?? null,
+    problem: () => problem,
+    async open() {
+      const configured = options.listen?.dashboard ?? policy().listen.dashboard;
+      const listen = configured ?? (options.dashboard === true ? anyPort : null);
+      if (listen === null) return;
+      // Of several commands on one machine the first has the configured port; the others do their work all the same.
+      if (options.doors !== 'sandboxes') page = await serve(parts, listen);
+      else page = await serve(parts, listen).catch((error: unknown) => elsewhere(parts, error));
+    },
+    close: async () => {
+      await page?.close();
+      page = null;
+    },
+  };
+
+  async function elsewhere(parts: PageParts, error: unknown): Promise<Dashboard | null> {
+    if (!(error instanceof Error) || error.name !== 'DashboardTaken') throw error;
+    log.warn(error.message);
+    problem = error.message;
+    return options.dashboard === true ? serve(parts, anyPort) : null;
+  }
+}
+
+async function serve({ policy, people, feed, desk, log }: PageParts, listen: ListenAddress): Promise<Dashboard> {
+  const { startDashboard } = await import('./admin/dashboard/dashboard-server.ts');
+  const { readPageAssets } = await import('./admin/dashboard/page-assets.ts');
+  return startDashboard({
+    listen,
+    assets: readPageAssets(inPackage('dashboard')),
+    ports: desk(),
+    policy,
+    isLearning: (sandbox) => people.approvals.isLearning(sandbox),
+    subscribe: (listener) => feed.subscribe(listener),
+    watch: (signal, changed) => {
+      const stop = [people.watching(), people.onQuestion(changed)];
+      signal.addEventListener('abort', () => stop.forEach((end) => void end()), { once: true });
+    },
+    onFault: (what, error) => log.error(what, { error }),
+  });
+}
