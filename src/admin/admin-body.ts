@@ -8,7 +8,7 @@ const maxDrainBytes = 1024 * 1024;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The body as text. Too large, encoded or not UTF-8: an `AdminError`. */
-export async function readText(request: IncomingMessage): Promise<string> {
+export async function readText(request: IncomingMessage, maxBytes = maxBodyBytes): Promise<string> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw new AdminError(
@@ -19,8 +19,8 @@ export async function readText(request: IncomingMessage): Promise<string> {
     );
   }
   const { whole, bytes } = await collect(request);
-  if (bytes > maxBodyBytes) {
-    throw new AdminError(413, 'admin.too-large', `the body is larger than ${maxBodyBytes} bytes`);
+  if (bytes > maxBytes) {
+    throw new AdminError(413, 'admin.too-large', `the body is larger than ${maxBytes} bytes`);
   }
   try {
     return utf8.decode(whole);
@@ -30,12 +30,12 @@ export async function readText(request: IncomingMessage): Promise<string> {
 }
 
 /** The body as JSON; what it must look like is for the port to say. */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
+export async function readJson(request: IncomingMessage, maxBytes = maxBodyBytes): Promise<unknown> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   if (type !== 'application/json') {
     throw new AdminError(415, 'admin.media-type', 'this needs a JSON body', 'Send Content-Type: application/json.');
   }
-  const text = await readText(request);
+  const text = await readText(request, maxBytes);
   try {
     return JSON.parse(text);
   } catch {

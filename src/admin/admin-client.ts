@@ -44,9 +44,9 @@ export class AdminClient {
     await readAll(await this.#send('PUT', path, value, 'application/octet-stream'));
   }
 
-  /** The records of a JSON-lines answer, as they come. */
-  async *lines(path: string): AsyncGenerator<Record<string, unknown>> {
-    const answer = await this.#send('GET', path, null, '');
+  /** The records of a JSON-lines answer, as they come. Aborted, it throws whatever comes of that. */
+  async *lines(path: string, signal?: AbortSignal): AsyncGenerator<Record<string, unknown>> {
+    const answer = await this.#send('GET', path, null, '', signal);
     answer.setEncoding('utf8');
     let rest = '';
     try {
@@ -60,13 +60,26 @@ export class AdminClient {
     }
   }
 
-  async #send(method: string, path: string, body: string | null, contentType: string): Promise<IncomingMessage> {
+  async #send(
+    method: string,
+    path: string,
+    body: string | null,
+    contentType: string,
+    signal?: AbortSignal,
+  ): Promise<IncomingMessage> {
     this.#checkPlace();
     // Loaded when somebody asks: most commands never do, and it brings half of Node with it.
     const { request: httpRequest } = await import('node:http');
     return new Promise((resolve, reject) => {
       const headers = body === null ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
-      const request = httpRequest({ socketPath: this.#socketPath, method, path, headers, agent: false });
+      const request = httpRequest({
+        socketPath: this.#socketPath,
+        method,
+        path,
+        headers,
+        agent: false,
+        ...(signal !== undefined && { signal }),
+      });
       request.once('error', (error) => reject(this.#explain(error)));
       request.once('response', (response) => {
         const status = response.statusCode ?? 0;

@@ -1,5 +1,9 @@
 // What the admin API needs of the rest of the gateway, handed in by `service.ts`: the stages stay strangers to it.
 // A port that refuses throws an `AdminError`; anything else it throws is our own fault and becomes a 500.
+import type { Approval, ApprovalScope, PersonsAnswer, Question } from '../flow/approvals.ts';
+import type { PolicySection } from '../policy/explain-policy.ts';
+
+export type { PolicySection };
 
 /** A registration as the admin API shows it, in the contract's spelling. */
 export type PublicRecord = Readonly<Record<string, unknown>> & { readonly id: string };
@@ -35,6 +39,11 @@ export interface GrantedIdentity {
 export interface Registered {
   readonly record: PublicRecord;
   readonly proof: Grant;
+}
+
+export interface Unregistered {
+  /** Other gateways of which it is not known that they have let go of it. */
+  readonly unconfirmed: readonly string[];
 }
 
 export interface CredentialStatus {
@@ -93,18 +102,58 @@ export interface AuditFilter {
   readonly signal: AbortSignal;
 }
 
+/** Who is told of requests and questions as they come; a person who looks on can be asked. */
+export interface WatchEvent {
+  readonly event: 'request' | 'question' | 'answered' | 'lost';
+  /** A record of the journal, a question, `{id, verdict}`, or `{count}` of those that a slow reader did not get. */
+  readonly data: object;
+}
+
+export interface QuestionPorts {
+  list(): readonly Question[];
+  approvals(): readonly Approval[];
+  /** What `always` would write: shown before it is written. */
+  preview(id: string, scope: ApprovalScope): Promise<PolicyLine>;
+  /** Throws an AdminError for a question that is not there or an answer that cannot be given. Resolves when it holds everywhere. */
+  answer(id: string, answer: PersonsAnswer): Promise<{ readonly said: string }>;
+  /** Ends an approval before its time. False: there is none. */
+  withdraw(approvalId: string, by: string): Promise<boolean>;
+  /** While it is read somebody watches. Ends when `signal` is aborted. */
+  watch(signal: AbortSignal): AsyncIterable<WatchEvent>;
+}
+
+/** A line that would go into the policy. */
+export interface PolicyLine {
+  readonly file: string;
+  /** Where it would stand, from 1. */
+  readonly line: number;
+  /** The lines themselves, as they would stand in the file. */
+  readonly text: string;
+  /** All that they let pass, in words. */
+  readonly covers: string;
+}
+
 export interface AdminPorts {
   register(input: unknown): Promise<Registered>;
-  list(): readonly PublicRecord[];
-  find(idOrIp: string): PublicRecord | null;
-  unregister(idOrIp: string): Promise<boolean>;
+  /** With what each has spent in this period. */
+  list(): readonly PublicRecord[] | Promise<readonly PublicRecord[]>;
+  find(idOrIp: string): PublicRecord | null | Promise<PublicRecord | null>;
+  /** Null: there was none. */
+  unregister(idOrIp: string): Promise<Unregistered | null>;
   renew(id: string): Promise<PublicRecord>;
   /** The value is one credential, still as it was sent; the store validates it. */
-  setCredential(name: string, value: string): void;
-  removeCredential(name: string): boolean;
+  setCredential(name: string, value: string): void | Promise<void>;
+  removeCredential(name: string): boolean | Promise<boolean>;
   listCredentials(): readonly CredentialStatus[];
   check(input: unknown): Promise<CheckResult>;
   health(): HealthReport;
   metrics(): Promise<string>;
   audit(filter: AuditFilter): AsyncIterable<object>;
+  readonly questions: QuestionPorts;
+  /** From now on unknown public hosts are let through to this sandbox, to read, without any credential. */
+  startLearning(sandbox: string): Promise<void>;
+  /** The address of the page for people, good for one visit; null: none is served. */
+  dashboardAddress(): string | null;
+  /** The policy as it holds for one sandbox, in sentences; `full`: with every name of a long list. Null: no such sandbox. */
+  explain(sandbox: string, full?: boolean): readonly PolicySection[] | null;
 }

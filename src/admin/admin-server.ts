@@ -13,6 +13,8 @@ import type { AdminPorts } from './admin-ports.ts';
 import { type AdminAnswer, answerCall, MethodNotAllowed } from './routes.ts';
 
 const idleTimeoutMs = 30_000;
+/** Who is at the other end, as the kernel said it. */
+const peers = new WeakMap<Socket, number>();
 
 export interface AdminServerOptions {
   readonly socketPath: string;
@@ -55,7 +57,8 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
     socket.once('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
     admit(identifyPeer, socket).then(
-      () => {
+      ({ uid }) => {
+        peers.set(socket, uid);
         http.emit('connection', socket);
         socket.resume();
       },
@@ -79,12 +82,16 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   };
 }
 
-async function admit(identifyPeer: (socket: Socket) => Promise<PeerCredentials>, socket: Socket): Promise<void> {
+async function admit(
+  identifyPeer: (socket: Socket) => Promise<PeerCredentials>,
+  socket: Socket,
+): Promise<PeerCredentials> {
   const peer = await identifyPeer(socket);
   const own = process.geteuid?.();
   if (peer.uid !== own && peer.uid !== 0) {
     throw new Error(`user ${peer.uid} (process ${peer.pid}) may not use the admin socket of user ${own}`);
   }
+  return peer;
 }
 
 function turnAway(socket: Socket): void {
@@ -110,7 +117,7 @@ async function serve(
     if (request.headers.origin !== undefined) {
       throw new AdminError(403, 'admin.browser', 'a request from a web page is not served here');
     }
-    await give(await answerCall(ports, request), response);
+    await give(await answerCall(ports, request, peers.get(request.socket) ?? null), response);
   } catch (error) {
     const known = asAdminError(error);
     if (response.headersSent || known === null) throw error;

@@ -4,6 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import { readJson, readText } from './admin-body.ts';
 import { AdminError } from './admin-error.ts';
 import type { AdminPorts } from './admin-ports.ts';
+import { dashboardRoutes } from './dashboard-routes.ts';
+import { learnRoutes } from './learn-routes.ts';
+import { policyRoutes } from './policy-routes.ts';
+import { questionRoutes } from './question-routes.ts';
 
 export type AdminAnswer =
   | { readonly status: number; readonly json: unknown; readonly location?: string }
@@ -16,11 +20,13 @@ export interface AdminCall {
   /** What stood in the place of `:name` in the path, decoded. */
   readonly parameter: string;
   readonly query: URLSearchParams;
+  /** Who calls, by number; null: not known. */
+  readonly uid: number | null;
 }
 
 type Handler = (ports: AdminPorts, call: AdminCall) => Promise<AdminAnswer> | AdminAnswer;
 
-interface Route {
+export interface Route {
   readonly path: readonly string[];
   readonly methods: Readonly<Record<string, Handler>>;
 }
@@ -28,10 +34,14 @@ interface Route {
 const noSandbox = 'See which there are: sallyport list';
 
 const routes: readonly Route[] = [
+  ...dashboardRoutes,
+  ...learnRoutes,
+  ...policyRoutes,
+  ...questionRoutes,
   {
     path: ['internal', 'containers'],
     methods: {
-      GET: (ports) => ({ status: 200, json: { containers: ports.list() } }),
+      GET: async (ports) => ({ status: 200, json: { containers: await ports.list() } }),
       POST: async (ports, { request }) => {
         const { record, proof } = await ports.register(await readJson(request));
         const location = `/internal/containers/${encodeURIComponent(record.id)}`;
@@ -42,14 +52,15 @@ const routes: readonly Route[] = [
   {
     path: ['internal', 'containers', ':which'],
     methods: {
-      GET: (ports, { parameter }) => {
-        const record = ports.find(parameter);
+      GET: async (ports, { parameter }) => {
+        const record = await ports.find(parameter);
         if (record === null) throw unknownSandbox(parameter);
         return { status: 200, json: record };
       },
       DELETE: async (ports, { parameter }) => {
-        if (!(await ports.unregister(parameter))) throw unknownSandbox(parameter);
-        return { status: 204 };
+        const gone = await ports.unregister(parameter);
+        if (gone === null) throw unknownSandbox(parameter);
+        return gone.unconfirmed.length === 0 ? { status: 204 } : { status: 200, json: gone };
       },
     },
   },
@@ -67,11 +78,11 @@ const routes: readonly Route[] = [
       PUT: async (ports, { request, parameter }) => {
         const value = await readText(request);
         if (value.trim() === '') throw new AdminError(400, 'admin.bad-request', 'the value of a credential is empty');
-        ports.setCredential(parameter, value);
+        await ports.setCredential(parameter, value);
         return { status: 204 };
       },
-      DELETE: (ports, { parameter }) => {
-        if (!ports.removeCredential(parameter)) {
+      DELETE: async (ports, { parameter }) => {
+        if (!(await ports.removeCredential(parameter))) {
           throw new AdminError(
             404,
             'admin.not-found',
@@ -119,7 +130,11 @@ const routes: readonly Route[] = [
 ];
 
 /** Finds the route and runs it. Throws an `AdminError` for what is not there or not allowed. */
-export async function answerCall(ports: AdminPorts, request: IncomingMessage): Promise<AdminAnswer> {
+export async function answerCall(
+  ports: AdminPorts,
+  request: IncomingMessage,
+  uid: number | null = null,
+): Promise<AdminAnswer> {
   const [path, query] = splitTarget(request.url ?? '/');
   for (const route of routes) {
     const parameter = match(route.path, path);
@@ -127,7 +142,7 @@ export async function answerCall(ports: AdminPorts, request: IncomingMessage): P
     const method = request.method ?? '';
     const handler = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
     if (handler === undefined) throw new MethodNotAllowed(method, Object.keys(route.methods));
-    return handler(ports, { request, parameter, query });
+    return handler(ports, { request, parameter, query, uid });
   }
   throw new AdminError(404, 'admin.not-found', 'there is nothing at this path of the admin API');
 }

@@ -1,0 +1,170 @@
+// The page's one connection to its gateway: what it asks, what it changes, and the stream of what happens. Comes back by
+// itself when the gateway does; says so when its session has ended. Talks to nobody else.
+
+/** @typedef {import('../src/admin/dashboard/shapes.ts').PageState} PageState */
+/** @typedef {import('../src/admin/dashboard/shapes.ts').FeedBatch} FeedBatch */
+/** @typedef {'connecting' | 'live' | 'reconnecting' | 'crowded' | 'ended'} Connection */
+/** @typedef {Omit<PageState, 'requests'> & {readonly requests: FeedBatch}} Parts */
+
+/** Where the word of this visit is kept: each port of a machine has a store of its own, where it has no cookies of its own. */
+const wordKept = 'sallyport-visit';
+const word = takeWord();
+
+/** Out of the address that the door led to, which then forgets it; or as it was kept by an earlier page of this visit. */
+function takeWord() {
+  const given = /^#visit=([\w-]+)$/.exec(location.hash)?.[1];
+  try {
+    if (given === undefined) return localStorage.getItem(wordKept) ?? '';
+    history.replaceState(null, '', location.pathname);
+    localStorage.setItem(wordKept, given);
+  } catch {
+    // A browser that keeps nothing: the visit ends with this page.
+  }
+  return given ?? '';
+}
+
+/** An answer that is not a success, in the gateway's own words. */
+export class ApiError extends Error {
+  /**
+   * @param {number} status
+   * @param {string} message
+   */
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<unknown>}
+ */
+export function ask(path) {
+  return call(path, {});
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} body
+ * @returns {Promise<unknown>}
+ */
+export function change(path, body = {}) {
+  return call(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit & {headers?: Record<string, string>}} options
+ * @returns {Promise<unknown>}
+ */
+async function call(path, options) {
+  let answer;
+  try {
+    const headers = { ...options.headers, 'x-sallyport-csrf': word };
+    answer = await fetch(path, { ...options, headers, cache: 'no-store', signal: AbortSignal.timeout(30_000) });
+  } catch {
+    throw new ApiError(0, 'The gateway does not answer. Is it running?');
+  }
+  const text = await answer.text();
+  const body = parsed(text);
+  if (answer.ok) return body;
+  if (answer.status === 401)
+    throw new ApiError(401, 'This visit has ended. Run `sallyport dashboard` for a new address.');
+  const said = typeof body === 'object' && body !== null ? /** @type {Record<string, unknown>} */ (body) : {};
+  const words = [said.error, said.hint].filter((part) => typeof part === 'string' && part !== '');
+  throw new ApiError(answer.status, words.length > 0 ? words.join(' ') : `The gateway said ${answer.status}.`);
+}
+
+/**
+ * @param {string} text
+ * @returns {unknown}
+ */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const firstWaitMs = 500;
+const partNames = /** @type {const} */ ([
+  'gateway',
+  'sandboxes',
+  'credentials',
+  'questions',
+  'approvals',
+  'refusals',
+  'traffic',
+  'requests',
+]);
+
+/**
+ * @param {object} listener
+ * @param {(state: PageState) => void} listener.onState the whole of it: at first, and after every interruption
+ * @param {<Name extends keyof Parts>(name: Name, value: Parts[Name]) => void} listener.onPart
+ * @param {(connection: Connection) => void} listener.onConnection
+ */
+export function listen({ onState, onPart, onConnection }) {
+  let waitMs = firstWaitMs;
+
+  const loadState = async () => {
+    const state = /** @type {PageState} */ (await ask('/api/state'));
+    onState(state);
+  };
+
+  /**
+   * @param {unknown} error
+   * @param {Connection} meanwhile
+   */
+  const comeBack = (error, meanwhile = 'reconnecting') => {
+    if (error instanceof ApiError && error.status === 401) {
+      onConnection('ended');
+      return;
+    }
+    onConnection(meanwhile);
+    setTimeout(open, waitMs);
+    waitMs = Math.min(waitMs * 2, 10_000);
+  };
+
+  const open = () => {
+    const stream = new EventSource(`/api/events?word=${encodeURIComponent(word)}`);
+    /** @param {unknown} error */
+    const giveUp = (error) => {
+      if (stream.readyState === EventSource.CLOSED) return;
+      stream.close();
+      comeBack(error);
+    };
+    stream.addEventListener('open', () => {
+      loadState().then(() => {
+        if (stream.readyState !== EventSource.OPEN) return;
+        waitMs = firstWaitMs;
+        onConnection('live');
+      }, giveUp);
+    });
+    stream.addEventListener('error', () => {
+      // Refused, and not cut off: the browser does not try again by itself.
+      const isRefused = stream.readyState === EventSource.CLOSED;
+      if (!isRefused) onConnection('reconnecting');
+      stream.close();
+      // A stream tells nothing of why it was refused; a plain request does. What has a session has only too many pages.
+      loadState().then(
+        () => comeBack(null, isRefused ? 'crowded' : 'reconnecting'),
+        (error) => comeBack(error),
+      );
+    });
+    for (const name of partNames) {
+      stream.addEventListener(name, (event) => {
+        const value = parsed(/** @type {MessageEvent<string>} */ (event).data);
+        if (value !== null) onPart(name, /** @type {Parts[typeof name]} */ (value));
+      });
+    }
+  };
+
+  onConnection('connecting');
+  open();
+}

@@ -1,0 +1,21 @@
+// The admin API's route by which a sandbox begins to learn: unknown public hosts are let through to it, to read, bare.
+import { readJson } from './admin-body.ts';
+import { AdminError } from './admin-error.ts';
+import type { Route } from './routes.ts';
+
+export const learnRoutes: readonly Route[] = [
+  {
+    path: ['internal', 'learning'],
+    methods: {
+      POST: async (ports, { request }) => {
+        const body: unknown = await readJson(request);
+        const sandbox: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'sandbox') : undefined;
+        if (typeof sandbox !== 'string' || sandbox === '') {
+          throw new AdminError(400, 'admin.bad-request', 'name the sandbox: {"sandbox": "ID"}');
+        }
+        await ports.startLearning(sandbox);
+        return { status: 204 };
+      },
+    },
+  },
+];

@@ -1,0 +1,17 @@
+// The admin API's route to the explanation of a policy. Holds no state; the sentences come from the port.
+import { AdminError } from './admin-error.ts';
+import type { Route } from './routes.ts';
+
+export const policyRoutes: readonly Route[] = [
+  {
+    path: ['internal', 'containers', ':which', 'policy'],
+    methods: {
+      GET: (ports, { parameter, query }) => {
+        const sections = ports.explain(parameter, query.get('full') === 'true');
+        if (sections !== null) return { status: 200, json: { sections } };
+        const hint = 'See which there are: sallyport list';
+        throw new AdminError(404, 'sandbox.not-found', `no live sandbox is registered as ${parameter}`, hint);
+      },
+    },
+  },
+];
