@@ -2,13 +2,14 @@
 // what a launcher's own processes have in their environment can be read inside the sandbox at /proc/1/environ.
 import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { ownPath } from '../kit/own-path.ts';
 import { LaunchError } from './sandbox-plan.ts';
 
 /** Where system programs are, also where the user's PATH leaves them out: an ordinary user's often has no sbin. */
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /** Null when it is not there. The system's own come first; of PATH only absolute entries: never the working directory. */
-export function findTool(name: string, path = process.env.PATH ?? ''): string | null {
+export function findTool(name: string, path = ownPath()): string | null {
   for (const folder of [...systemFolders, ...path.split(':').filter(isAbsolute)]) {
     const file = join(folder, name);
     if (isExecutable(file)) return file;

@@ -3,6 +3,8 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join, relative, resolve } from 'node:path';
+import { ownPath } from '../kit/own-path.ts';
+import { escapeUnseen } from '../kit/unseen.ts';
 import { gitModules } from './git-modules.ts';
 import { type HostFiles, hostFiles } from './host-files.ts';
 
@@ -112,7 +114,7 @@ function listSettings(file: string, host: HostFiles): Promise<string[]> {
   const args = ['config', '--file', file, '--no-includes', '--null', '--list'];
   const options = {
     cwd: '/',
-    env: { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', HOME: '/nonexistent' },
+    env: { PATH: ownPath(), GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', HOME: '/nonexistent' },
     timeout: gitTimeoutMs,
     maxBuffer: 4 * maxBytes,
   };
@@ -143,7 +145,5 @@ function isTrap(setting: string): boolean {
 /** It came out of the sandbox: nothing in it may drive the terminal. */
 function printable(text: string): string {
   const cut = text.length > 200 ? `${text.slice(0, 200)}…` : text;
-  return JSON.stringify(cut)
-    .slice(1, -1)
-    .replace(/[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '?');
+  return escapeUnseen(JSON.stringify(cut).slice(1, -1));
 }

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ownPath } from '../kit/own-path.ts';
 import { type AgentStubOptions, agentStubs, type GitIdentity } from './agent-stubs.ts';
 import { isInPath } from './find-tool.ts';
 import { sandboxGitEnvironment, sandboxGitFiles, wantsUrlRewriting } from './sandbox-gitconfig.ts';
@@ -62,7 +63,7 @@ function hasLink(home: string, path: string): boolean {
 /** Name and address for commits, from the user's own configuration and never from the repository's. */
 export function readGitIdentity(userHome: string): Promise<GitIdentity> {
   return new Promise((resolve) => {
-    const options = { cwd: '/', env: { PATH: process.env.PATH, HOME: userHome }, timeout: 2000 };
+    const options = { cwd: '/', env: { PATH: ownPath(), HOME: userHome }, timeout: 2000 };
     execFile('git', ['config', '--global', '--get-regexp', '^user\\.(name|email)$'], options, (_, stdout) => {
       const value = (key: string) => new RegExp(`^user\\.${key} (.*)$`, 'm').exec(String(stdout))?.[1] ?? null;
       resolve({ name: value('name'), email: value('email') });

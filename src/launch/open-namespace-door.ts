@@ -6,6 +6,7 @@ import { Socket as UdpSocket } from 'node:dgram';
 import type { EventEmitter } from 'node:events';
 import { Server, type Socket } from 'node:net';
 import { type NamespaceHandles, sandboxProxyPort } from '../kit/namespace-handles.ts';
+import { ownPath } from '../kit/own-path.ts';
 import { type DoorChildMessage, type DoorChildOrder, doorChildSource } from './door-child.ts';
 import { childFault, enteringFault, noNsenter, notAnotherNamespace } from './door-faults.ts';
 import { forbiddenNamespaces, needsUserNamespace, readNamespace } from './process-namespaces.ts';
@@ -40,7 +41,7 @@ export async function openNamespaceDoor(options: NamespaceDoorOptions): Promise<
     {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       // Nothing of the gateway's environment: it holds what the sandbox must not have, and NODE_OPTIONS.
-      env: { PATH: process.env.PATH ?? '/usr/sbin:/usr/bin:/sbin:/bin' },
+      env: { PATH: ownPath() || '/usr/sbin:/usr/bin:/sbin:/bin' },
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     },
   );

@@ -13,6 +13,7 @@ import { placeholderVariables } from './placeholders.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import { type BegunTrust, beginTrust } from './prepare-trust.ts';
 import { makeRunFolder, type RunFolder } from './run-folder.ts';
+import { noteRunningWriter } from './running-writers.ts';
 import {
   LaunchError,
   type Launcher,
@@ -23,7 +24,7 @@ import {
 } from './sandbox-plan.ts';
 import { planEnvironment } from './sandbox-variables.ts';
 import type { RequestedMount } from './user-mounts.ts';
-import { noteWrittenFolders } from './written-folders.ts';
+import { doubtOf, noteWrittenFolders } from './written-folders.ts';
 
 export interface SandboxRequest {
   readonly launcher: Launcher;
@@ -76,7 +77,7 @@ export interface StartedSandbox extends RunningSandbox {
   readonly grant: NamespaceGrant;
   /** For the user: what was masked, left out or is not isolated. */
   readonly notices: readonly string[];
-  /** After its end, for the user: what it left in the working directory that would run on the host. */
+  /** After its end, for the user: a configuration that may be its work, and what it left that would run on the host. */
   review(): Promise<readonly string[]>;
 }
 
@@ -119,12 +120,18 @@ export async function startSandbox(
     const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
     const notices = [...request.launcher.notice, ...found];
     const traps = await before;
-    noteWrittenFolders(request.stateFolder, writableFolders(request), guarded.keep);
+    const folders = writableFolders(request);
+    noteWrittenFolders(request.stateFolder, folders, guarded.keep);
+    const seesAll = flavours[request.launcher.name] === 'whole';
+    const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, guarded: guarded.keep, seesAll });
+    undo.unshift(async () => writer.end());
     request.onReady?.({ grant, notices });
     const running = await prepared.start(plan);
     const renewal = setInterval(() => void desk.renew(id).catch(() => {}), renewEveryMs).unref();
+    let replaced: readonly string[] = [];
     const ended = running.ended.finally(async () => {
       clearInterval(renewal);
+      replaced = writer.end();
       await desk.unregister(id).catch(() => {});
       await folder.remove();
     });
@@ -133,7 +140,10 @@ export async function startSandbox(
       ended,
       grant,
       notices,
-      review: async () => reviewHostTraps(traps, await snapshotHostTraps(request.workingDirectory)),
+      review: async () => [
+        ...doubtsOf(request.stateFolder, replaced),
+        ...reviewHostTraps(traps, await snapshotHostTraps(request.workingDirectory)),
+      ],
     };
   } catch (error) {
     for (const step of undo) await step().catch(() => {});
@@ -250,6 +260,10 @@ function userName(): string {
 
 function writableFolders({ workingDirectory, mounts }: SandboxRequest): string[] {
   return [workingDirectory, ...mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source)];
+}
+
+function doubtsOf(state: string, replaced: readonly string[]): string[] {
+  return replaced.flatMap((file) => doubtOf(state, file)?.message ?? []);
 }
 
 function refuseUnknownCommand(program: string, path: readonly string[] | null): void {

@@ -22,6 +22,7 @@ const meanings: Readonly<Record<string, string>> = {
   home: 'the home that sandboxes with `--home persist` shared, with all that they left in it',
   runs: 'state and journals of gateways that lived in `sallyport run`',
   written: 'notes of where sandboxes could write',
+  learned: 'lines that sessions with --learn proposed',
   cache: 'links that are made anew when they are missing',
 };
 

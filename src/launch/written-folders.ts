@@ -2,8 +2,12 @@
 // that turned up there since may be a sandbox's own work, written for the next run to be judged by: whoever is about to
 // follow it asks here first. // Guards: threats.md T36
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { ConfigInDoubt } from '../policy/config-in-doubt.ts';
+import { clearSuspects, findSuspect, type Suspect } from './running-writers.ts';
+import { quoteForShell } from './shell-quote.ts';
+import { realPath, wayToFile } from './way-to-file.ts';
 
 /** Before a sandbox starts. `guarded`: files that it cannot change. */
 export function noteWrittenFolders(state: string, folders: readonly string[], guarded: readonly string[]): void {
@@ -18,17 +22,52 @@ export function noteWrittenFolders(state: string, folders: readonly string[], gu
 
 /** Whether a sandbox may have written this configuration, and nobody has said since that it is theirs. */
 export function isDoubtful(state: string, config: string): boolean {
-  const file = realPath(config);
-  return foldersAbove(file).some((folder) => readNote(state, folder)?.includes(file) === false);
+  return doubtOf(state, config) !== null;
+}
+
+/** Throws a ConfigInDoubt. */
+export function refuseDoubtful(state: string, config: string): void {
+  const doubt = doubtOf(state, config);
+  if (doubt !== null) throw doubt;
+}
+
+export function doubtOf(state: string, config: string): ConfigInDoubt | null {
+  const path = resolve(config);
+  const suspect = findSuspect(state, path);
+  if (suspect !== null) return suspicion(path, suspect);
+  const file = realPath(path);
+  if (!foldersOnTheWay(path).some((folder) => readNote(state, folder)?.includes(file) === false)) return null;
+  const what = `${path} lies where a sandbox could write, and was not there, or not guarded, while one ran: it may be its work`;
+  return new ConfigInDoubt(what, afterReading(path), false);
 }
 
 /** Its user has named it: it is theirs, until a sandbox runs here again that could change it. */
 export function approveConfig(state: string, config: string): void {
-  const file = realPath(config);
-  for (const folder of foldersAbove(file)) {
+  const path = resolve(config);
+  const file = realPath(path);
+  for (const folder of foldersOnTheWay(path)) {
     const guarded = readNote(state, folder);
     if (guarded?.includes(file) === false) writeNote(state, folder, [...guarded, file]);
   }
+  clearSuspects(state, path);
+}
+
+function suspicion(path: string, { sandbox, isRunning, wasGuarded }: Suspect): ConfigInDoubt {
+  const what = wasGuarded
+    ? `${path} was replaced while sandbox ${sandbox} could write where it lies: it may be its work`
+    : `${path} lies where sandbox ${sandbox} can write, and is not guarded from it: it may be its work`;
+  if (!isRunning) return new ConfigInDoubt(what, afterReading(path), false);
+  const until = 'That sandbox can write it now, so no change of it is followed until the sandbox has ended. Then:';
+  return new ConfigInDoubt(what, `${until} ${afterReading(path)}`, true);
+}
+
+function afterReading(path: string): string {
+  return `Read it. If it is yours: sallyport config approve ${quoteForShell(path)}`;
+}
+
+/** Where a sandbox would have to write to decide what is found at this path. */
+function foldersOnTheWay(path: string): string[] {
+  return [...new Set(wayToFile(path).flatMap(foldersAbove))];
 }
 
 function foldersAbove(file: string): string[] {
@@ -58,12 +97,4 @@ function writeNote(state: string, folder: string, guarded: readonly string[]): v
 
 function noteOf(state: string, folder: string): string {
   return join(state, 'written', createHash('sha256').update(folder).digest('hex'));
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

@@ -1,0 +1,147 @@
+// Writes the text of a first `sallyport.yaml`: what was found and chosen, each part with a line that says why, and what might be
+// wanted next as comments. Names hosts, presets and places; a secret never stands in it.
+import type { FoundCredential } from './find-credentials.ts';
+import type { GitHost, Survey } from './survey.ts';
+
+export interface Choices {
+  /** Programs of the agents that are to work. */
+  readonly agents: readonly string[];
+  /** Hosts of the remotes that sandboxes may reach; the others are left as comments. */
+  readonly gitHosts: ReadonlySet<string>;
+  /** A person is asked about every host that nothing names. */
+  readonly asks: boolean;
+  /** Where editors find the schema; null: not said. */
+  readonly schema: string | null;
+}
+
+/** What most people run, where no agent is found. */
+const usualPresets = ['anthropic', 'openai', 'google'];
+
+export const dashboardAddress = '127.0.0.1:8642';
+
+export function composeConfig(survey: Survey, choices: Choices): string {
+  const allowed = allowedPresets(survey, choices);
+  return [
+    ...(choices.schema === null ? [] : [`# yaml-language-server: $schema=${choices.schema}`]),
+    '# What sandboxes may do here. Written by `sallyport init`, and yours to change: a running gateway reads it again.',
+    '# `sallyport config check` says everything that is wrong with it; docs/policy.md explains every key.',
+    'version: 1',
+    '',
+    '# The page for people, on this machine alone: live requests, questions, a switch for every sandbox.',
+    '# `sallyport dashboard` prints its address.',
+    'listen:',
+    `  dashboard: ${dashboardAddress}`,
+    '',
+    ...composeAllow(survey, choices, allowed),
+    '',
+    ...composeCredentials(survey, choices, allowed),
+    ...composeGit(survey, choices),
+    '',
+    '# What no push may change. These are the defaults, here so that you see them.',
+    'policy:',
+    '  protected_branches: [main, master]',
+    '  protected_paths: [".github/workflows/**"]',
+    '',
+  ].join('\n');
+}
+
+/** Each with the reason it is there, in the order in which it is written. */
+function allowedPresets({ agents, credentials, gitHosts, packages }: Survey, choices: Choices): Map<string, string> {
+  const allowed = new Map<string, string>();
+  const add = (preset: string, why: string): void => void (allowed.has(preset) || allowed.set(preset, why));
+  for (const { program, presets } of agents) {
+    if (!choices.agents.includes(program)) continue;
+    for (const preset of presets) add(preset, program);
+    // It speaks with any provider: those it has a credential of.
+    if (presets.length > 0) continue;
+    for (const { preset, where } of credentials.filter(({ isModel }) => isModel)) add(preset, `${program}: ${where}`);
+  }
+  if (allowed.size === 0)
+    for (const preset of usualPresets) add(preset, 'no agent was found: take out what you do not need');
+  for (const { host, preset } of gitHosts) {
+    if (preset !== null && choices.gitHosts.has(host)) add(preset, 'a remote of this repository');
+  }
+  const github = credentials.find(({ name }) => name === 'github');
+  if (github !== undefined) add('github', github.where);
+  for (const { preset, file } of packages) add(preset, file);
+  return allowed;
+}
+
+function composeAllow(survey: Survey, choices: Choices, allowed: ReadonlyMap<string, string>): string[] {
+  const lines = ['# THE allowlist. What is not here is refused. A preset stands for the hosts of a service.', 'allow:'];
+  for (const [preset, why] of allowed) lines.push(`  - preset: ${preset} # ${why}`);
+  for (const { host, preset } of survey.gitHosts) {
+    if (choices.gitHosts.has(host)) {
+      if (preset === null) lines.push(`  - host: ${host} # a remote of this repository`);
+    } else if (preset === null || !allowed.has(preset)) {
+      lines.push(
+        `  # - ${preset === null ? `host: ${host}` : `preset: ${preset}`} # a remote of this repository; is it yours?`,
+      );
+    }
+  }
+  const spare = new Map(survey.credentials.map(({ preset, where }) => [preset, where]));
+  for (const [preset, where] of spare) {
+    if (!allowed.has(preset)) lines.push(`  # - preset: ${preset} # there is a credential: ${where}`);
+  }
+  if (!allowed.has('github') && !spare.has('github')) lines.push('  # - preset: github # to read what is public there');
+  const asked = ['- host: "*" # every host that nothing above names', '  methods: [GET, HEAD]', '  ask: true'];
+  lines.push(
+    '',
+    '  # With `ask: true` the request waits, and you answer on the page, in `sallyport watch` or with `sallyport approve`.',
+    '  # While nobody looks on it is refused.',
+    ...asked.map((line) => `  ${choices.asks ? '' : '# '}${line}`),
+  );
+  return lines;
+}
+
+function composeCredentials(survey: Survey, choices: Choices, allowed: ReadonlyMap<string, string>): string[] {
+  const used = survey.credentials.filter(({ preset }) => allowed.has(preset));
+  const enterprise = survey.gitHosts.filter(
+    ({ host, kind, hasGh }) => kind === 'github-enterprise' && hasGh && choices.gitHosts.has(host),
+  );
+  const written = [
+    ...used.filter(({ source }) => source !== null).map(credentialLine),
+    ...enterprise.map(enterpriseLine),
+  ];
+  const comments = used.filter(({ source }) => source === null).map(commentLine);
+  return [
+    '# Where credentials come from; their values are never in this file. `sallyport secret list` shows which are set.',
+    ...(written.length === 0 ? ['# credentials:'] : ['credentials:']),
+    ...written,
+    ...comments,
+    ...(written.length + comments.length === 0
+      ? ['#   anthropic: { source: { file: /absolute/path } } # a file that only you can read']
+      : []),
+  ];
+}
+
+function credentialLine({ name, source, where, what }: FoundCredential): string {
+  return `  ${name}: { source: ${source} } # ${what} in ${where}`;
+}
+
+function enterpriseLine({ host }: GitHost, at: number): string {
+  const name = at === 0 ? 'ghe' : `ghe-${at + 1}`;
+  const source = `{ command: [gh, auth, token, --hostname, ${host}], ttl_seconds: 300 }`;
+  return `  ${name}: { hosts: [${host}], inject: { basic: { username: x-access-token } }, source: ${source} }`;
+}
+
+function commentLine({ name, where, place }: FoundCredential): string {
+  const found = place === 'variable' ? `$${where}` : where;
+  return `  # ${name}: \`sallyport run\` takes it from ${found}; for \`sallyport up\`: sallyport secret set ${name}`;
+}
+
+/** Hosts of one's own, where git is to be understood and pushes judged. */
+function composeGit({ gitHosts }: Survey, { gitHosts: chosen }: Choices): string[] {
+  const section = (kind: GitHost['kind'], name: string, why: string): string[] => {
+    const hosts = gitHosts.filter((host) => host.kind === kind);
+    if (hosts.length === 0) return [];
+    const live = hosts.filter(({ host }) => chosen.has(host));
+    const names = (live.length === 0 ? hosts : live).map(({ host }) => host).join(', ');
+    const mark = live.length === 0 ? '# ' : '';
+    return ['', `# ${why}`, `${mark}${name}:`, `${mark}  hosts: [${names}]`];
+  };
+  return [
+    ...section('github-enterprise', 'github', 'GitHub Enterprise: judged like github.com.'),
+    ...section('git', 'git', 'Hosts that serve git: a fetch needs the repository (--repo), and pushes are judged.'),
+  ];
+}

@@ -1,0 +1,143 @@
+// One case of `sallyport policy test`, judged by the code of the path without a gateway: no credential, no upstream and no
+// network is there. What would have to be asked of GitHub is undecided, never guessed.
+import { canonicalise } from './accept/accept-stage.ts';
+import { findAllowRule } from './authorize/allow-rules.ts';
+import { judgeCommands } from './authorize/git/judge-commands.ts';
+import { rewritten } from './authorize/git/judge-history.ts';
+import { changed } from './authorize/git/judge-paths.ts';
+import type { GithubPorts } from './authorize/github/github-ports.ts';
+import { findingsRefusal } from './authorize/github/judge-body.ts';
+import type { CanonicalRequest, Permission } from './flow/flow.ts';
+import { HeaderList } from './flow/header-list.ts';
+import { madeRequest } from './flow/made-request.ts';
+import { Refusal } from './flow/refusal.ts';
+import type { Sandbox } from './flow/sandbox.ts';
+import { zeroId } from './git-wire/ref-name.ts';
+import type { JudgedCase } from './policy/case-verdict.ts';
+import type { CompiledPolicy } from './policy/compiled.ts';
+import type { CasePush, CaseRequest, CaseSandbox, PolicyCase } from './policy/policy-cases.ts';
+import { type RehearsedRequest, rehearse } from './rehearse.ts';
+
+/** A rule would ask GitHub, or the server of a repository, and nobody is there to ask. */
+class Undecided extends Error {
+  override readonly name = 'Undecided';
+}
+
+function undecided(what: string): never {
+  throw new Undecided(`it depends on ${what}, which only GitHub knows`);
+}
+
+const nobodyToAsk: GithubPorts = {
+  openGitServer: () => ({
+    refs: async () => undecided('the branches of the repository'),
+    commits: async () => undecided('the history of the repository'),
+    known: async () => undecided('the commits of the repository'),
+    objects: async () => undecided('the files of the repository'),
+  }),
+  questions: {
+    pull: async () => undecided('the branches of the pull request'),
+    repositoryById: async () => undecided('which repository has this number'),
+    graphql: async () => undecided('what the ids in the query stand for'),
+  },
+};
+
+export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights }: PolicyCase): Promise<JudgedCase> {
+  const sandbox = sandboxWith(rights);
+  const request = asked.kind === 'push' ? requestOf(asked) : tried(asked);
+  const touched = rulesTouched(policy, sandbox, request);
+  try {
+    const { flow, reason } = await rehearse(policy, sandbox, request, nobodyToAsk);
+    if (asked.kind === 'push') refusePush(policy, sandbox, asked);
+    const { permission, canonical } = flow;
+    const { rule, askedBy } = permission;
+    const isAsked = askedBy !== undefined;
+    return {
+      outcome: isAsked ? 'ask' : 'allowed',
+      code: null,
+      rule: askedBy ?? rule,
+      reason: asked.kind === 'push' ? judgedOf(asked) : reason,
+      hint: '',
+      credential: credentialOf(policy, permission, canonical),
+      touched: [...touched, rule, ...(isAsked ? [askedBy] : [])],
+    };
+  } catch (error) {
+    const open = undecidedIn(error);
+    if (open !== null) {
+      const hint = 'Leave it out of the cases, or write `expect: undecided`.';
+      const rule = 'built-in: asked of GitHub';
+      return { outcome: 'undecided', code: null, rule, reason: open.message, hint, credential: null, touched };
+    }
+    if (!(error instanceof Refusal)) throw error;
+    const { code, rule, message: reason, hint } = error;
+    return { outcome: 'refused', code, rule, reason, hint, credential: null, touched: [...touched, rule] };
+  }
+}
+
+/** A rule that could not ask refuses, and says why it could not in the cause. */
+function undecidedIn(error: unknown): Undecided | null {
+  for (let one = error; one instanceof Error; one = one.cause) if (one instanceof Undecided) return one;
+  return null;
+}
+
+function sandboxWith(rights: CaseSandbox): Sandbox {
+  return { id: 'the sandbox', containerIp: null, containerId: null, proof: [], createdAt: '', ...rights };
+}
+
+function tried({ method, url, headers, body }: CaseRequest): RehearsedRequest {
+  return { method, url, headers, body };
+}
+
+/** The request with which git sends a push. */
+function requestOf({ host, repository }: CasePush): RehearsedRequest {
+  const url = `https://${host}/${repository}.git/git-receive-pack`;
+  return { method: 'POST', url, headers: { 'content-type': 'application/x-git-receive-pack-request' }, body: null };
+}
+
+/** Ids stand for commits that nobody has: what history would tell, the case says itself. */
+const someId = '1'.repeat(40);
+const otherId = '2'.repeat(40);
+
+function refusePush(policy: CompiledPolicy, sandbox: Sandbox, push: CasePush): void {
+  const oldId = push.deletes || push.rewrites ? someId : zeroId;
+  const command = { oldId, newId: push.deletes ? zeroId : otherId, ref: push.ref };
+  const findings = judgeCommands(policy, sandbox, [command]);
+  if (push.rewrites && !push.deletes && !policy.allowForcePush && push.ref.startsWith('refs/heads/')) {
+    findings.push(rewritten(command));
+  }
+  for (const path of push.paths) {
+    if (!policy.protectedPaths.some((pattern) => pattern.covers(path.toLowerCase()))) continue;
+    findings.push(changed(policy, { kind: 'introduced', commit: otherId, path }));
+  }
+  if (findings.length > 0) throw findingsRefusal(findings);
+}
+
+function judgedOf({ rewrites, paths }: CasePush): string {
+  const open = [rewrites ? '' : 'its history', paths.length > 0 ? '' : 'the files it changes'].filter(
+    (one) => one !== '',
+  );
+  return open.length === 0 ? 'allowed' : `allowed; ${open.join(' and ')} are judged when it comes`;
+}
+
+/** The rules for the request itself, whatever else refuses it. */
+function rulesTouched(policy: CompiledPolicy, sandbox: Sandbox, { method, url }: RehearsedRequest): string[] {
+  try {
+    const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '';
+    const canonical = canonicalise(madeRequest('https', method, url, HeaderList.from([['Host', authority]])));
+    return [findAllowRule(policy, sandbox, canonical, canonical.method).name];
+  } catch (error) {
+    if (error instanceof Refusal) return [];
+    throw error;
+  }
+}
+
+/** Token endpoints are answered at the door: no credential goes there. */
+function credentialOf(
+  { credentials }: CompiledPolicy,
+  { credential }: Permission,
+  { host, path }: CanonicalRequest,
+): string | null {
+  const isAnswered = [...credentials.values()].some(({ login }) =>
+    login?.tokenEndpoints.some((endpoint) => endpoint.host === host && endpoint.path === path),
+  );
+  return isAnswered ? null : credential;
+}
