@@ -1,30 +1,115 @@
-// `sallyport audit verify`: reads the journal's hash chain from its files, with or without a running gateway. A gateway
-// that was tampered with must not be the one that vouches for its journal, so this does not ask it.
+// `sallyport audit verify` and `merge`: read the journal's hash chain from its files, with or without a running gateway. A
+// gateway that was tampered with must not be the one that vouches for its journal, so this does not ask it.
+import { statSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Verification } from '../audit/verify.ts';
+import type { NamedJournal } from '../audit/merge.ts';
+import type { Intact, Verification } from '../audit/verify.ts';
+import type { MergedVerification } from '../audit/verify-merged.ts';
 import type { CliContext } from './cli-context.ts';
-import { exitCode } from './exit-code.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
 import { printable } from './printable.ts';
 import { printJson, wantsJson } from './wants-json.ts';
+
+const mergeExample = 'sallyport audit merge a=/mnt/gateway-a/journal b=/mnt/gateway-b/journal > merged.jsonl';
 
 export function addAuditCommand(program: Command, context: CliContext): void {
   const audit = program
     .command('audit')
     .summary('the journal as evidence')
     .description('The journal as evidence.')
-    .addHelpText('after', '\nExamples:\n  sallyport audit verify');
+    .addHelpText('after', `\nExamples:\n  sallyport audit verify\n  ${mergeExample}`);
   audit
     .command('verify')
+    .argument('[PATH]', 'another journal (a folder), or a merged one (a file); left out: the journal of this gateway')
     .summary('does the hash chain hold?')
-    .description('Verifies the hash chain of the journal; names the first record where it breaks.')
-    .addHelpText('after', '\nExamples:\n  sallyport audit verify\n  sallyport audit verify --json')
-    .action(async (_options: object, command: Command) => {
-      const { verifyJournal } = await import('../audit/verify.ts');
-      const result = await verifyJournal(context.places.journalDirectory);
+    .description('Verifies the hash chain of a journal; names the first record where it breaks.')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sallyport audit verify\n  sallyport audit verify --json\n  sallyport audit verify merged.jsonl',
+    )
+    .action(async (path: string | undefined, _options: object, command: Command) => {
+      const result = await verifyAt(context, path);
       if (!result.ok) context.exitCode = exitCode.failure;
       if (wantsJson(command)) printJson(context, result);
-      else context.print(describe(context, result));
+      else
+        context.print(
+          'gateways' in result || 'gateway' in result ? describeMerged(context, result) : describe(context, result),
+        );
     });
+  audit
+    .command('merge')
+    .argument('<JOURNAL...>', 'folders of journals, each as NAME=FOLDER, or a folder alone')
+    .summary('the journals of several gateways as one')
+    .description(
+      'Verifies each journal and prints them as one, in order of time. What it prints can be verified again: each chain is still in it.',
+    )
+    .addHelpText('after', `\nExamples:\n  ${mergeExample}\n  sallyport audit verify merged.jsonl`)
+    .action(async (named: string[]) => merge(context, named));
+}
+
+/** A gateway that has not served anything has no journal yet; a place that somebody names is there. */
+async function verifyAt(context: CliContext, named: string | undefined): Promise<Verification | MergedVerification> {
+  const { verifyJournal } = await import('../audit/verify.ts');
+  if (named === undefined) return verifyJournal(context.places.journalDirectory);
+  const path = resolve(context.cwd, named);
+  if (kindOf(path) === 'file') return (await import('../audit/verify-merged.ts')).verifyMerged(path);
+  return verifyJournal(path);
+}
+
+function kindOf(path: string): 'file' | 'folder' {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() === true) return 'file';
+  if (found?.isDirectory() === true) return 'folder';
+  throw new CommandFailed(exitCode.usage, `${path} is neither the folder of a journal nor a merged journal`);
+}
+
+async function merge(context: CliContext, named: readonly string[]): Promise<void> {
+  const { gatewayName, mergeJournals, verifyEach } = await import('../audit/merge.ts');
+  const journals = named.map((one) => readName(context, one));
+  const names = journals.map(({ name }) => name);
+  for (const [i, name] of names.entries()) {
+    if (!gatewayName.test(name))
+      throw new CommandFailed(
+        exitCode.usage,
+        `${name} is no name for a gateway: write NAME=FOLDER, with letters, digits, . _ or -`,
+      );
+    if (names.indexOf(name) !== i)
+      throw new CommandFailed(exitCode.usage, `two journals are called ${name}: write NAME=FOLDER for each`);
+  }
+  for (const { directory } of journals) kindOf(directory);
+  const verified = await verifyEach(journals);
+  const intact: (NamedJournal & { found: Intact })[] = [];
+  for (const { found, ...journal } of verified) {
+    if (found.ok) intact.push({ ...journal, found });
+    else context.say(`${journal.name}: ${describe(context, found)}`);
+  }
+  if (intact.length < verified.length) {
+    context.exitCode = exitCode.failure;
+    context.say('Nothing was merged: a journal that does not hold is looked at by itself first.');
+    return;
+  }
+  for await (const line of mergeJournals(intact)) context.print(line);
+}
+
+/** `NAME=FOLDER`, or a folder: then it is called after itself, or after where it is when that says nothing. */
+function readName(context: CliContext, text: string): NamedJournal {
+  const equals = text.indexOf('=');
+  if (equals > 0) return { name: text.slice(0, equals), directory: resolve(context.cwd, text.slice(equals + 1)) };
+  const directory = resolve(context.cwd, text);
+  const own = basename(directory);
+  return { name: own === 'journal' ? basename(dirname(directory)) : own, directory };
+}
+
+function describeMerged({ colors }: CliContext, result: MergedVerification): string {
+  if (!result.ok) {
+    return [`${colors.red('broken')} ${printable(result.message)}`, `  first break   line ${result.line}`].join('\n');
+  }
+  const lines = [`${colors.green('intact')} ${result.records} records of ${result.gateways.length} gateways`];
+  for (const { name, records, lastSeq } of result.gateways) {
+    lines.push(`  ${printable(name).padEnd(13)} ${records} records, to ${lastSeq}`);
+  }
+  return lines.join('\n');
 }
 
 function describe({ colors }: CliContext, result: Verification): string {

@@ -1,9 +1,11 @@
 // `sallyport config check`: reads a configuration as `up` would and says everything that is wrong with it at once,
-// each with its place. Starts nothing and needs no gateway.
+// each with its place; `config approve`: says that one is the user's own that may be a sandbox's work; `config schema`: its
+// shape, for editors. Starts nothing and needs no gateway.
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
-import { exitCode } from './exit-code.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
 import { printable } from './printable.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
@@ -12,7 +14,10 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     .command('config')
     .summary('the configuration')
     .description('The configuration file.')
-    .addHelpText('after', '\nExamples:\n  sallyport config check');
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sallyport config check\n  sallyport config approve\n  sallyport config schema > sallyport.schema.json',
+    );
   config
     .command('check')
     .summary('say everything that is wrong with it')
@@ -22,6 +27,52 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     .action(async (file: string | undefined, _options: object, command: Command) => {
       await checkConfig(context, file, wantsJson(command));
     });
+  config
+    .command('approve')
+    .summary('say that it is yours, where a sandbox could have written it')
+    .description(
+      'Says that a configuration is yours which lies where a sandbox could write, and was made, replaced or not guarded while one ran. Read it first. A gateway that runs with it takes it over at once.',
+    )
+    .argument('[file]', 'the file (default: the one that `sallyport up` would use)')
+    .addHelpText('after', '\nExamples:\n  sallyport config approve\n  sallyport config approve ./sallyport.yaml')
+    .action(async (file: string | undefined) => approve(context, file));
+  config
+    .command('schema')
+    .summary('print its JSON Schema, for editors')
+    .description(
+      'Prints the JSON Schema (draft 7) of sallyport.yaml: every key with a sentence, for editors to complete and check.',
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  sallyport config schema > sallyport.schema.json
+  (then, as the first line of sallyport.yaml:)
+  # yaml-language-server: $schema=./sallyport.schema.json`,
+    )
+    .action(async () => {
+      const { policyJsonSchema } = await import('../policy/json-schema.ts');
+      printJson(context, policyJsonSchema());
+    });
+}
+
+async function approve(context: CliContext, named: string | undefined): Promise<void> {
+  const [{ findConfigFile }, { approveConfig, doubtOf }] = await Promise.all([
+    import('../policy/load-policy.ts'),
+    import('../launch/written-folders.ts'),
+  ]);
+  const { env, cwd, places } = context;
+  const file = findConfigFile({ flag: named, env, cwd, home: env.HOME ?? '/' });
+  if (file === null || !existsSync(file))
+    throw new CommandFailed(exitCode.usage, `there is no configuration ${file ?? 'here'}`, 'Name the file.');
+  const doubt = doubtOf(places.home, file);
+  if (doubt === null) return context.print(`${printable(file)} is not in doubt: there is nothing to approve.`);
+  // Between the reading and the word it could be another one.
+  if (doubt.isStillWritable) throw new CommandFailed(exitCode.failure, doubt.what, doubt.hint);
+  approveConfig(places.home, file);
+  context.print(
+    `${context.colors.green('approved')} ${printable(file)}: a gateway that runs with it follows it again.`,
+  );
 }
 
 async function checkConfig(context: CliContext, file: string | undefined, json: boolean): Promise<void> {

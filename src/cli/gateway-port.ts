@@ -14,6 +14,10 @@ export interface StartSummary {
   readonly hosts: number;
   readonly credentials: readonly StartCredential[];
   readonly warnings: readonly string[];
+  /** Opens the page for people, once; null: none is served. Not for a log. */
+  readonly dashboard: string | null;
+  /** Why it is not served where the configuration says; null: it is. */
+  readonly dashboardProblem: string | null;
 }
 
 export interface StartCredential {
@@ -37,9 +41,15 @@ export interface Gateway {
 }
 
 export interface StartOptions {
-  /** `--config`; absent: looked for as the contract says. */
-  readonly config?: string | undefined;
+  /** `--config`; absent: looked for as the contract says; null: the embedded default. */
+  readonly config?: string | null | undefined;
+  /** A policy that is no file, as the text of one, in place of `config`: read at the start and at every reload. */
+  readonly document?: () => string;
+  /** The process is another program's: its memory, its variables and its signals stay as they are. */
+  readonly guest?: boolean;
   readonly home: string;
+  /** The state directory of those who start sandboxes: it knows where these can write. Default: `home`. */
+  readonly startersHome?: string;
   /** Default: standard error. */
   readonly log?: Log;
   /** `sandboxes`: no door but those of the sandboxes that are registered with a namespace. Default: as configured. */
@@ -48,10 +58,17 @@ export interface StartOptions {
   readonly judge?: (policy: CompiledPolicy) => void;
   /** Doors that stand in for those of the configuration. */
   readonly listen?: Partial<ListenSettings>;
+  /** The page for people is served on a free port of loopback where the configuration names none. */
+  readonly dashboard?: boolean;
   /** Where the CA certificate and a bundle with it are put for sandboxes to read. */
   readonly publish?: string;
   /** Credentials without a source are looked for where the user's own tools keep their keys. */
   readonly userKeys?: boolean;
+  /**
+   * The script that is a worker when it is started with the argument `worker`: with it, `listen.workers` is followed. Absent:
+   * this process does everything itself.
+   */
+  readonly workerEntry?: string;
 }
 
 export type StartGateway = (options: StartOptions) => Promise<Gateway>;

@@ -5,7 +5,7 @@ import type { CliContext } from './cli-context.ts';
 import { columns, joined } from './printable.ts';
 import { printJson, wantsJson } from './wants-json.ts';
 
-const titles = ['ID', 'CONTAINER', 'ADDRESS', 'PROOF', 'MODE', 'UNTIL', 'CREDENTIALS', 'REPOSITORIES'];
+const titles = ['ID', 'CONTAINER', 'ADDRESS', 'PROOF', 'MODE', 'UNTIL', 'SPENT', 'CREDENTIALS', 'REPOSITORIES'];
 
 export function addListCommand(program: Command, context: CliContext): void {
   program
@@ -31,9 +31,18 @@ function asRow(record: PublicRecord): string[] {
     joined(record.proof),
     joined(record.auth_mode),
     joined(record.expires_at),
+    spending(record.spent),
     record.credentials === null ? 'all' : joined(record.credentials),
     joined(record.repos),
   ];
+}
+
+/** What models have cost it in this period. */
+function spending(spent: unknown): string {
+  if (typeof spent !== 'object' || spent === null || !('tokens' in spent) || !('dollars' in spent)) return '-';
+  const { tokens, dollars } = spent;
+  if (typeof tokens !== 'number' || typeof dollars !== 'number' || tokens === 0) return '-';
+  return `$${dollars.toFixed(2)}, ${tokens} tokens`;
 }
 
 function containerName(container: unknown): unknown {

@@ -59,6 +59,11 @@ async function* readRecords(
 export function describeRecord(context: Pick<CliContext, 'colors'>, record: Readonly<Record<string, unknown>>): string {
   const { colors } = context;
   const time = printable(record.time).replace(/\.\d+Z$/, 'Z');
+  if (record.note === 'approval') {
+    const by = typeof record.by === 'string' ? [`by ${printable(record.by)}`] : [];
+    const answer = [colors.cyan(printable(record.answer)), printable(record.text), ...by];
+    return [colors.dim(time), printable(record.sandbox).padEnd(16), ...answer].join('  ');
+  }
   // The journal speaks of itself: recovered after a crash, records that could not be kept.
   if (typeof record.note === 'string')
     return `${colors.dim(time)}  ${colors.red('journal')}  ${printable(record.text)}`;
@@ -88,9 +93,19 @@ function describeTarget(record: Readonly<Record<string, unknown>>): string {
 function describeReason(record: Readonly<Record<string, unknown>>): string[] {
   const incident = typeof record.incident === 'string' ? [`incident: ${printable(record.incident)}`] : [];
   if (record.verdict === 'allowed') {
-    return [...(typeof record.credential === 'string' ? [`with ${printable(record.credential)}`] : []), ...incident];
+    const credential = typeof record.credential === 'string' ? [`with ${printable(record.credential)}`] : [];
+    return [...credential, ...describeCost(record), ...incident];
   }
-  return [printable(record.code), printable(record.reason), ...incident];
+  return [printable(record.code), printable(record.reason), ...describeCost(record), ...incident];
+}
+
+/** Also of an answer that broke off: it was paid for. */
+function describeCost(record: Readonly<Record<string, unknown>>): string[] {
+  const { model, tokens_in: tokensIn, tokens_out: tokensOut, cost_usd: cost } = record;
+  if (typeof tokensIn !== 'number' || typeof tokensOut !== 'number' || tokensIn + tokensOut === 0) return [];
+  const about = record.tokens_estimated === true ? 'about ' : '';
+  const dollars = typeof cost === 'number' ? `  $${cost.toFixed(4)}` : '';
+  return [`${about}${tokensIn}+${tokensOut} tokens of ${printable(model ?? 'a model')}${dollars}`];
 }
 
 function asCount(text: string): number {

@@ -15,12 +15,20 @@ export interface OwnGateway extends Gateway {
   readonly home: string;
 }
 
+let elsewhere = 0;
+
 export async function startOwnGateway(
-  options: Pick<StartOptions, 'home' | 'config' | 'userKeys'>,
+  options: Pick<StartOptions, 'home' | 'config' | 'userKeys' | 'dashboard' | 'document' | 'guest' | 'log'>,
 ): Promise<OwnGateway> {
   const start = await loadService();
   const begin = async (home: string): Promise<OwnGateway> => {
-    const gateway = await start({ ...options, home, doors: 'sandboxes', log: logInto(home) });
+    const gateway = await start({
+      ...options,
+      home,
+      startersHome: options.home,
+      doors: 'sandboxes',
+      log: options.log ?? logInto(home),
+    });
     return { ...gateway, home };
   };
   try {
@@ -29,7 +37,9 @@ export async function startOwnGateway(
     if (!(error instanceof HomeInUse)) throw error;
     const { runsDirectory } = placesIn(options.home);
     ensurePrivateDirectory(runsDirectory);
-    return begin(join(runsDirectory, `${process.pid}-${processBirth(process.pid)}`));
+    // A program that uses the library may have several.
+    const which = ++elsewhere === 1 ? '' : `${elsewhere}.`;
+    return begin(join(runsDirectory, `${which}${process.pid}-${processBirth(process.pid)}`));
   }
 }
 

@@ -2,18 +2,24 @@
 // code. Each command is in its own file; this one must not know what they do.
 import { Command } from 'commander';
 import { packageVersion } from '../kit/package-version.ts';
+import { addApproveCommand, addDenyCommand } from './approve.ts';
 import { addAuditCommand } from './audit.ts';
 import { addCaCommand } from './ca.ts';
 import { addCheckCommand } from './check.ts';
 import type { CliContext } from './cli-context.ts';
+import { addCompletionCommand } from './completion.ts';
 import { addConfigCommand } from './config.ts';
+import { addDashboardCommand } from './dashboard.ts';
 import { addDemoCommand } from './demo.ts';
 import { addDockerViewCommand } from './docker-view.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { exitCodeHelp, judgeError } from './exit-code.ts';
 import { addFirewallCommand } from './firewall.ts';
+import { addInitCommand } from './init.ts';
+import { addLearnCommand } from './learn.ts';
 import { addListCommand } from './list.ts';
 import { addLogsCommand } from './logs.ts';
+import { addPolicyCommand } from './policy.ts';
 import { addRedteamCommand } from './redteam.ts';
 import { addRegisterCommand } from './register.ts';
 import { addRenewCommand } from './renew.ts';
@@ -23,12 +29,16 @@ import { addShimCommand } from './shim.ts';
 import { addUninstallCommand } from './uninstall.ts';
 import { addUnregisterCommand } from './unregister.ts';
 import { addUpCommand } from './up.ts';
+import { addWatchCommand } from './watch.ts';
+import { addWorkerCommand } from './worker.ts';
 
 const commands = [
+  addInitCommand,
   addRunCommand,
   addDemoCommand,
   addDoctorCommand,
   addUpCommand,
+  addDashboardCommand,
   addRedteamCommand,
   addRegisterCommand,
   addUnregisterCommand,
@@ -37,13 +47,20 @@ const commands = [
   addSecretCommand,
   addCheckCommand,
   addConfigCommand,
+  addPolicyCommand,
+  addWatchCommand,
+  addApproveCommand,
+  addDenyCommand,
   addLogsCommand,
+  addLearnCommand,
   addAuditCommand,
   addCaCommand,
   addFirewallCommand,
   addDockerViewCommand,
   addShimCommand,
   addUninstallCommand,
+  addCompletionCommand,
+  addWorkerCommand,
 ];
 
 export function buildProgram(context: CliContext): Command {
@@ -64,11 +81,13 @@ export function buildProgram(context: CliContext): Command {
       'after',
       `
 Examples:
+  sallyport init                                   write a first sallyport.yaml out of what is here
   sallyport run -- claude                          an agent in a sandbox, with no key inside
   sallyport up                                     start the gateway
   sallyport secret set anthropic < key.txt         give it a credential
   sallyport register --ip 127.0.0.1 --env          let a sandbox in
   sallyport check GET https://api.anthropic.com/v1/models
+  sallyport watch                                  see what happens, and answer what is asked
 
 Environment:
   SALLYPORT_HOME    state of the gateway (default ~/.local/state/sallyport)

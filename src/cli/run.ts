@@ -1,12 +1,10 @@
 // `sallyport run`: the main job. A command in a sandbox that has no network but this door, no credential, and works
 // unmodified. The gateway lives in this process and ends with it, unless --gateway joins one that runs.
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { CredentialStatus } from '../admin/admin-ports.ts';
 import { pathOutside } from '../kit/path-outside.ts';
 import type { Launcher, LauncherName } from '../launch/sandbox-plan.ts';
-import type { SandboxRequest, StartedSandbox } from '../launch/start-sandbox.ts';
+import type { SandboxDesk, SandboxRequest, StartedSandbox } from '../launch/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 import type { OwnGateway } from './own-gateway.ts';
@@ -26,6 +24,9 @@ interface RunOptions extends RightsOptions {
   readonly hideEnvFiles?: boolean;
   readonly config?: string;
   readonly gateway?: boolean;
+  readonly dashboard?: boolean;
+  readonly learn?: boolean;
+  readonly learnApply?: boolean;
   readonly quiet?: boolean;
 }
 
@@ -59,6 +60,9 @@ export function addRunCommand(program: Command, context: CliContext): void {
     .option('--id <ID>', 'name it yourself (default: a random one)')
     .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
     .option('--gateway', 'join the gateway that `sallyport up` runs')
+    .option('--dashboard', 'serve the page for people meanwhile, and print its address')
+    .option('--learn', 'let it read public hosts the policy does not know, and propose lines for them at the end')
+    .option('--learn-apply', 'learn, and add those lines to the configuration without asking')
     .option('-q, --quiet', 'say nothing but errors')
     .addHelpText(
       'after',
@@ -67,7 +71,8 @@ Examples:
   sallyport run -- claude
   sallyport run --repo owner/repo -- codex
   sallyport run --repo owner/repo --ro ~/notes --env EDITOR -- bash
-  sallyport run --image my-tools --gateway -- make test`,
+  sallyport run --image my-tools --gateway -- make test
+  sallyport run --learn -- npm test`,
     )
     .action(async (words: string[], options: RunOptions) => {
       // Before anything is started: Ctrl-C reaches us as well, and what ends us ends the sandbox.
@@ -78,6 +83,7 @@ Examples:
       const findings = await run.started.review().catch(() => []);
       for (const finding of findings) context.say(`sallyport: ${printable(finding)}`);
       if (options.quiet !== true) await report(context, run);
+      await run.learned?.();
       await run.own?.stop();
       context.exitCode = code;
     });
@@ -86,6 +92,8 @@ Examples:
 interface Run {
   readonly started: StartedSandbox;
   readonly own: OwnGateway | null;
+  /** What a session that learned needed: proposed, when it has ended. */
+  readonly learned: (() => Promise<void>) | null;
 }
 
 async function begin(context: CliContext, command: readonly string[], options: RunOptions): Promise<Run> {
@@ -93,6 +101,13 @@ async function begin(context: CliContext, command: readonly string[], options: R
   const environment = { ...context.env, PATH: context.userPath };
   let own: Promise<OwnGateway> | null = null;
   let gateway: OwnGateway | null = null;
+  let conclude: ((sandbox: string) => Promise<void>) | null = null;
+  const teaching = async (desk: SandboxDesk, gateway: OwnGateway | null): Promise<SandboxDesk> => {
+    if (options.learn !== true && options.learnApply !== true) return desk;
+    const session = await openLearning(context, options, gateway);
+    conclude = session.conclude;
+    return session.desk(desk);
+  };
   try {
     const asked = await asRequest(context, command, options, environment);
     const onReady: SandboxRequest['onReady'] = (ready) => announce(context, options, asked.launcher, ready, gateway);
@@ -101,16 +116,37 @@ async function begin(context: CliContext, command: readonly string[], options: R
     // Loading the gateway takes the longest: it begins when the processes of the sandbox are on their way.
     const started = await startSandbox(request, async () => {
       const { deskOfGateway, deskOfSocket } = await import('./sandbox-desk.ts');
-      if (options.gateway === true) return deskOfSocket(context.admin);
+      if (options.gateway === true) {
+        if (options.dashboard === true) await announceRunningPage(context);
+        return teaching(deskOfSocket(context.admin), null);
+      }
       own = startOwn(context, options);
       gateway = await own;
-      return deskOfGateway(gateway.desk);
+      return teaching(deskOfGateway(gateway.desk), gateway);
     });
-    return { started, own: gateway };
+    return { started, own: gateway, learned: conclude && (() => conclude!(started.grant.id)) };
   } catch (error) {
     await stopOwn(own);
     throw notStarted(error);
   }
+}
+
+interface Learning {
+  desk(desk: SandboxDesk): SandboxDesk;
+  conclude(sandbox: string): Promise<void>;
+}
+
+async function openLearning(context: CliContext, options: RunOptions, gateway: OwnGateway | null): Promise<Learning> {
+  const { concludeSession, learnByGateway, learnBySocket, learningDesk } = await import('./learn-session.ts');
+  const { learningMeans } = await import('./learn-report.ts');
+  const port = gateway === null ? learnBySocket(context.admin) : learnByGateway(gateway.desk);
+  const quiet = options.quiet === true;
+  if (!quiet) context.say(learningMeans);
+  const wishes = { apply: options.learnApply === true, quiet };
+  return {
+    desk: (desk) => learningDesk(desk, port),
+    conclude: (sandbox) => concludeSession(context, port, sandbox, wishes),
+  };
 }
 
 async function stopOwn(own: Promise<OwnGateway> | null): Promise<void> {
@@ -122,7 +158,8 @@ async function startOwn(context: CliContext, options: RunOptions): Promise<OwnGa
   const { checkConfigIsTheUsers } = await import('./trusted-config.ts');
   await checkConfigIsTheUsers(context, options.config);
   const { startOwnGateway } = await import('./own-gateway.ts');
-  return startOwnGateway({ home: context.places.home, config: options.config, userKeys: true });
+  const dashboard = options.dashboard === true;
+  return startOwnGateway({ home: context.places.home, config: options.config, userKeys: true, dashboard });
 }
 
 async function asRequest(
@@ -131,40 +168,29 @@ async function asRequest(
   options: RunOptions,
   environment: NodeJS.ProcessEnv,
 ): Promise<SandboxRequest> {
-  const { findLauncher } = await import('../launch/find-launcher.ts');
+  const { requestSandbox, writableIn } = await import('../launch/request-sandbox.ts');
   const { parseMount } = await import('../launch/user-mounts.ts');
-  const { cleanRunFolders } = await import('../launch/run-folder.ts');
-  const userHome = environment.HOME ?? '/';
-  const places = { cwd: context.cwd, home: userHome };
-  const own = { ...environment, PATH: process.env.PATH };
-  const launcher = await findLauncher({ wanted: options.launcher, image: options.image, environment: own });
-  // In plain unshare the files of the host stay where they are, and the state directory is out of sight: not there.
-  const runFolders =
-    launcher.name === 'unshare'
-      ? join(tmpdir(), `sallyport-sandboxes-${process.geteuid?.()}`)
-      : context.places.sandboxFolders;
-  void cleanRunFolders(runFolders).catch(() => {});
+  const places = { cwd: context.cwd, home: environment.HOME ?? '/' };
   const mounts = [
     ...(options.mount ?? []).map((text) => parseMount(text, 'read-write', places)),
     ...(options.ro ?? []).map((text) => parseMount(text, 'read-only', places)),
   ];
-  const writable = mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source);
-  process.env.PATH = pathOutside(process.env.PATH ?? '', writable);
-  return {
-    launcher,
+  process.env.PATH = pathOutside(process.env.PATH ?? '', writableIn(mounts));
+  return requestSandbox({
     command,
     stdio: 'terminal',
     registration: { ...(options.id !== undefined && { id: options.id }), ...asRights(options) },
     workingDirectory: context.cwd,
     environment,
-    userHome,
-    stateFolder: context.places.home,
-    runFolders,
-    persistentHome: options.home === 'persist' ? context.places.persistentHome : null,
+    ownPath: process.env.PATH,
+    launcher: options.launcher,
+    image: options.image,
+    places: context.places,
+    keepHome: options.home === 'persist',
     mounts,
     variables: options.env ?? [],
     hideEnvFiles: options.hideEnvFiles === true,
-  };
+  });
 }
 
 /** A script must be able to tell our failure from one of the command. */
@@ -182,6 +208,7 @@ function announce(
   started: Pick<StartedSandbox, 'grant' | 'notices'>,
   own: OwnGateway | null,
 ): void {
+  announcePage(context, options, own);
   if (!context.isTerminal || options.quiet === true) {
     for (const notice of launcher.notice) context.say(`sallyport: ${printable(notice)}`);
     return;
@@ -199,6 +226,25 @@ function announce(
       persistentHome: options.home === 'persist',
     }),
   );
+}
+
+/** That of the gateway that is joined, where it has one: the command runs without it too. */
+async function announceRunningPage(context: CliContext): Promise<void> {
+  try {
+    const { address } = await context.admin.call<{ address: string }>('POST', '/internal/dashboard');
+    context.say(`sallyport: dashboard ${printable(address)} (good for one visit)`);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'AdminRefused') throw error;
+    context.say(`sallyport: ${printable(error.message)}`);
+  }
+}
+
+/** Asked for, it is said to everybody; configured, to a person. */
+function announcePage(context: CliContext, options: RunOptions, own: OwnGateway | null): void {
+  if (own === null || (options.dashboard !== true && (!context.isTerminal || options.quiet === true))) return;
+  const { dashboard, dashboardProblem } = own.summary;
+  if (dashboardProblem !== null) context.say(`sallyport: ${printable(dashboardProblem)}`);
+  if (dashboard !== null) context.say(`sallyport: dashboard ${printable(dashboard)} (good for one visit)`);
 }
 
 async function report(context: CliContext, { started, own }: Run): Promise<void> {

@@ -5,17 +5,21 @@ import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 
 /** Throws when the configuration that would be found by itself is in doubt. One that is named is the user's from then on. */
-export async function checkConfigIsTheUsers(context: CliContext, flag: string | undefined): Promise<void> {
+export async function checkConfigIsTheUsers(
+  context: Pick<CliContext, 'env' | 'cwd'> & { readonly places: { readonly home: string } },
+  flag: string | undefined,
+): Promise<void> {
   const { findConfigFile } = await import('../policy/load-policy.ts');
-  const { approveConfig, isDoubtful } = await import('../launch/written-folders.ts');
+  const { approveConfig, doubtOf } = await import('../launch/written-folders.ts');
   const { env, cwd, places } = context;
   const file = findConfigFile({ flag, env, cwd, home: env.HOME ?? '/' });
   // A file that is not there is an error of its own, told by whoever reads it.
-  if (file === null || !isReadable(file) || !isDoubtful(places.home, file)) return;
+  const doubt = file === null || !isReadable(file) ? null : doubtOf(places.home, file);
+  if (file === null || doubt === null) return;
   if (flag !== undefined || env.SALLYPORT_CONFIG) return approveConfig(places.home, file);
   throw new CommandFailed(
     exitCode.usage,
-    `${file} lies where a sandbox could write, and was not there, or not guarded, while one ran: it may be its work`,
+    doubt.what,
     `Read it. If it is yours, name it once: sallyport run --config ${file} …`,
   );
 }

@@ -1,5 +1,6 @@
 // `sallyport unregister`: a sandbox may no longer come through the door. Its open connections end.
 import type { Command } from 'commander';
+import type { Unregistered } from '../admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
 import { printable } from './printable.ts';
 import { printJson, wantsJson } from './wants-json.ts';
@@ -12,8 +13,13 @@ export function addUnregisterCommand(program: Command, context: CliContext): voi
     .argument('<id-or-ip>', 'the sandbox')
     .addHelpText('after', '\nExamples:\n  sallyport unregister sbx_4f1c\n  sallyport unregister 172.18.0.5')
     .action(async (which: string, _options: object, command: Command) => {
-      await context.admin.call('DELETE', `/internal/containers/${encodeURIComponent(which)}`);
-      if (wantsJson(command)) printJson(context, { unregistered: which });
-      else context.print(`${context.colors.green('Unregistered')} ${printable(which)}`);
+      const path = `/internal/containers/${encodeURIComponent(which)}`;
+      const unconfirmed = (await context.admin.call<Unregistered | undefined>('DELETE', path))?.unconfirmed ?? [];
+      if (wantsJson(command)) return printJson(context, { unregistered: which, unconfirmed });
+      context.print(`${context.colors.green('Unregistered')} ${printable(which)}`);
+      if (unconfirmed.length === 0) return;
+      context.say(
+        `Not confirmed by: ${unconfirmed.map(printable).join(', ')}. It is shut out here; there it is shut out as soon as they hear of it.`,
+      );
     });
 }

@@ -49,6 +49,7 @@ Examples:
           judge: ({ credentials }) => refuseCredentialVariables(context.env, credentials),
         }),
         ...(listen !== null && { listen }),
+        ...(process.argv[1] !== undefined && { workerEntry: process.argv[1] }),
         ...(options.publish !== undefined && { publish: resolve(context.cwd, options.publish) }),
       });
       if (wantsJson(command)) printJson(context, gateway.summary);
@@ -65,6 +66,12 @@ export function describeStart(context: Pick<CliContext, 'colors'>, summary: Star
   for (const door of summary.doors) fact('door', printable(door));
   fact('admin', printable(summary.adminSocket));
   fact('CA', printable(summary.caPath));
+  if (summary.dashboard !== null) {
+    fact(
+      'dashboard',
+      `${printable(summary.dashboard)}  ${colors.dim('(good for one visit; another: sallyport dashboard)')}`,
+    );
+  }
   lines.push('', 'Controls');
   for (const { name, live, detail } of summary.controls) {
     const state = live ? colors.green('live') : colors.red('OFF ');

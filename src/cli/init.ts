@@ -1,0 +1,176 @@
+// `sallyport init`: looks at what is here, asks little, writes a first `sallyport.yaml` and ends with the command to run. Never
+// overwrites one that is there unless it is told to, and never prints or copies the value of a credential.
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Choices } from '../init/compose-config.ts';
+import type { Survey } from '../init/survey.ts';
+import type { CliContext } from './cli-context.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
+import { choose } from './init-choices.ts';
+import { describeSurvey, nextCommand, ownCommand } from './init-report.ts';
+import { printable } from './printable.ts';
+import { printJson, wantsJson } from './wants-json.ts';
+
+interface InitOptions {
+  readonly yes?: boolean;
+  readonly config?: string;
+  readonly force?: boolean;
+  readonly print?: boolean;
+  readonly schema?: string;
+}
+
+export function addInitCommand(program: Command, context: CliContext): void {
+  program
+    .command('init')
+    .summary('write a first sallyport.yaml out of what is here')
+    .description(
+      'Finds agents, credentials (their places, never their values), the remotes of this repository and its package managers, and writes a commented sallyport.yaml. With --json: prints what was found.',
+    )
+    .option('-y, --yes', 'ask nothing')
+    .option('--config <FILE>', 'where to write it (default: ./sallyport.yaml)')
+    .option('--force', 'replace one that is there; it is kept beside it as FILE.backup')
+    .option('--print', 'print it and write nothing')
+    .option('--schema <PLACE>', 'tell editors where the schema is (`sallyport config schema` prints it)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  sallyport init
+  sallyport init --yes
+  sallyport init --print
+  sallyport init --yes --config ~/.config/sallyport/sallyport.yaml
+  sallyport init --schema ./sallyport.schema.json --force`,
+    )
+    .action(async (options: InitOptions, asked: Command) => {
+      const json = wantsJson(asked);
+      const file = resolve(context.cwd, options.config ?? 'sallyport.yaml');
+      const isPrinted = options.print === true;
+      if (!isPrinted && !(json && options.yes !== true)) refuseToOverwrite(file, options.force === true);
+      const { survey, isInDoubt, self } = await look(context);
+      // Without --yes a program only wants to know what is here.
+      if (json && options.yes !== true && !isPrinted) return printJson(context, { found: survey, file: null });
+      if (!json && !isPrinted) context.say(describeSurvey(context, survey));
+      const choices = await choose(context, survey, { isInDoubt, isSilent: options.yes === true || json || isPrinted });
+      const text = await compose(survey, { ...choices, schema: schemaPlace(options.schema) }, file);
+      if (isPrinted) return context.print(text.trimEnd());
+      await write(context, file, text).catch((error: unknown) => refuseToGoOn(file, error));
+      const command = nextCommand(survey, choices, isInDoubt, self);
+      if (json) return printJson(context, { found: survey, file, command });
+      if (survey.gitHosts.some(({ host }) => !choices.gitHosts.has(host))) context.say(leftOut);
+      announce(context, file, command);
+    });
+}
+
+const leftOut =
+  'Hosts of remotes stand in it as comments: a sandbox could have written them, or you said no. Look before you use them.';
+
+interface Look {
+  readonly survey: Survey;
+  /** A sandbox could write to the configuration of this repository: its remotes may be that sandbox's work. */
+  readonly isInDoubt: boolean;
+  /** What starts this program here: from a clone it need not be on PATH. */
+  readonly self: string;
+}
+
+async function look(context: CliContext): Promise<Look> {
+  const [{ surveyProject }, { thisMachine }, { findTool, isInPath }, { isDoubtful }] = await Promise.all([
+    import('../init/survey.ts'),
+    import('../policy/machine-files.ts'),
+    import('../launch/find-tool.ts'),
+    import('../launch/written-folders.ts'),
+  ]);
+  const { env, cwd, userPath, places } = context;
+  const machine = { ...thisMachine(), env, home: env.HOME ?? '/' };
+  const folders = userPath.split(':');
+  const survey = surveyProject({
+    machine,
+    folder: cwd,
+    hasProgram: (program) => isInPath(program, folders),
+    launchers: { bubblewrap: findTool('bwrap') !== null, docker: findTool('docker', userPath) !== null },
+  });
+  const { repository } = survey;
+  const isInDoubt = (repository?.saidBy ?? []).some((file) => isDoubtful(places.home, file));
+  const launcher = resolve(dirname(process.argv[1] ?? ''), '..', 'sallyport');
+  const isCloned = !isInPath('sallyport', folders) && existsSync(launcher);
+  return { survey, isInDoubt, self: isCloned ? ownCommand(launcher, cwd) : 'sallyport' };
+}
+
+function refuseToOverwrite(file: string, isForced: boolean): void {
+  if (!isForced && existsSync(file)) {
+    throw new CommandFailed(
+      exitCode.usage,
+      `${printable(file)} is there already, and was left as it is`,
+      'Look at another with --print, write it elsewhere with --config FILE, or replace it with --force (the old one is kept).',
+    );
+  }
+}
+
+/** What we write must be what we accept: it is compiled before anybody sees it. */
+async function compose(survey: Survey, choices: Choices, file: string): Promise<string> {
+  const [{ composeConfig }, { loadPolicyText }, { formatPolicyError }, { thisMachine }] = await Promise.all([
+    import('../init/compose-config.ts'),
+    import('../policy/load-policy.ts'),
+    import('../policy/policy-error.ts'),
+    import('../policy/machine-files.ts'),
+  ]);
+  const text = composeConfig(survey, choices);
+  const result = await loadPolicyText(text, file, dirname(file), thisMachine());
+  if (result.ok) return text;
+  const errors = result.errors.map(formatPolicyError).join('\n');
+  throw new CommandFailed(
+    exitCode.failure,
+    `what was found makes no valid configuration; nothing was written:\n${errors}`,
+  );
+}
+
+/** A temporary name of ours would tell nobody anything. */
+function refuseToGoOn(file: string, error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (typeof code !== 'string') throw error;
+  throw new CommandFailed(
+    exitCode.failure,
+    `${printable(file)} cannot be written (${printable(code)})`,
+    'Write it elsewhere with --config FILE, or print it with --print.',
+  );
+}
+
+async function write(context: CliContext, file: string, text: string): Promise<void> {
+  const [{ writeFileAtomically }, { approveConfig }, { mkdir }] = await Promise.all([
+    import('../kit/atomic-file.ts'),
+    import('../launch/written-folders.ts'),
+    import('node:fs/promises'),
+  ]);
+  await mkdir(dirname(file), { recursive: true });
+  if (existsSync(file)) {
+    if (!lstatSync(file).isFile()) {
+      throw new CommandFailed(exitCode.usage, `${printable(file)} is not a regular file: it was left as it is`);
+    }
+    // A new file by this name, never the one that a link of this name leads to.
+    await writeFileAtomically(`${file}.backup`, readFileSync(file), 0o644);
+    context.say(`The one that was there is now ${printable(`${file}.backup`)}.`);
+  }
+  // Nothing in it is secret; the gateway may run as another user.
+  await writeFileAtomically(file, text, 0o644);
+  // Its user has just made it: also where a sandbox could have written it.
+  approveConfig(context.places.home, file);
+}
+
+function announce(context: CliContext, file: string, command: string): void {
+  const { colors } = context;
+  context.print(
+    [
+      `${colors.green('written')} ${printable(file)}`,
+      'Read it once. A sandbox cannot change it: `sallyport run` lets it in to read only.',
+      '',
+      'Now run:',
+      `  ${colors.bold(command)}`,
+    ].join('\n'),
+  );
+}
+
+function schemaPlace(place: string | undefined): string | null {
+  if (place === undefined) return null;
+  if (/^[\x21-\x7e]+$/.test(place)) return place;
+  throw new CommandFailed(exitCode.usage, '--schema must be a path or an address without blanks');
+}
