@@ -8,7 +8,7 @@ FROM ${BASE_IMAGE} AS build
 LABEL sallyport-managed=true
 WORKDIR /build
 COPY . .
-# Where the network cannot be reached, docker/prebuilt may hold dist/, config/, package.json and node_modules/ as this makes
+# Where the network cannot be reached, docker/prebuilt may hold dist/, config/, dashboard/, package.json and node_modules/ as this makes
 # them. koffi is the one package that is not in the bundle; a clone's own lock file may lack the binary for this platform
 # (npm/cli issue 4828), which a plain install then adds in the same versions.
 RUN mkdir /made && \
@@ -17,7 +17,7 @@ RUN mkdir /made && \
       { npm ci --no-audit --no-fund || npm install --no-save --no-audit --no-fund; } && \
       node scripts/build.mjs dist && \
       mkdir -p /made/node_modules && \
-      cp -R dist config package.json /made/ && \
+      cp -R dist config dashboard package.json /made/ && \
       cp -R node_modules/koffi node_modules/@koromix /made/node_modules/; \
     fi
 

@@ -1,4 +1,4 @@
-// Builds the command: usage: node scripts/build.mjs [OUTDIR, default dist] [--cache]
+// Builds the command, and with --library the library: usage: node scripts/build.mjs [OUTDIR, default dist] [--cache] [--library]
 // One sandbox is one start of Node, and most of a start is finding, reading and compiling modules: so all of it is one
 // file, and with --cache its compiled form lies beside it. Types are checked elsewhere (npm run types).
 import { spawnSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { parse } from 'yaml';
 
-const words = process.argv.slice(2).filter((word) => word !== '--cache');
+const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const outdir = resolve(root, words[0] ?? 'dist');
 const main = join(outdir, 'main.cjs');
@@ -44,6 +44,11 @@ await build({
 });
 copyFileSync(join(root, 'scripts', 'main.cjs'), main);
 chmodSync(main, 0o755);
+if (process.argv.includes('--library')) {
+  // Loaded only here: ./sallyport builds the command alone, and the compiler of types is slow to load.
+  const { buildLibrary } = await import('./build-library.mjs');
+  await buildLibrary(root, outdir, { 'globalThis.sallyportPresets': JSON.stringify(presets) });
+}
 if (process.argv.includes('--cache')) makeCache();
 
 /** Runs the main job once, with the flags that scripts/node-flags.sh and the first line of main.cjs give. */
@@ -60,5 +65,6 @@ function makeCache() {
   mkdirSync(join(ground, 'project'));
   const options = { cwd: join(ground, 'project'), env, stdio: 'ignore', timeout: 20_000 };
   spawnSync(process.execPath, [...flags, main, 'run', '--', 'true'], options);
-  rmSync(ground, { recursive: true, force: true });
+  // What was cut off may still be writing there.
+  rmSync(ground, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }

@@ -96,6 +96,10 @@ build() {
   rm -rf "$state/dist.old"
   # Swapped as a whole, so that nobody ever starts half a build.
   if [ -e "$root/dist" ]; then mv "$root/dist" "$state/dist.old"; fi
+  # The library is built by `npm run build` alone, and stays as it was built.
+  for part in index.js types; do
+    if [ -e "$state/dist.old/$part" ]; then mv "$state/dist.old/$part" "$state/dist/$part"; fi
+  done
   mv "$state/dist" "$root/dist"
   mv "$state/building" "$state/built"
   rm -rf "$state/dist.old"

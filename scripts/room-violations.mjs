@@ -41,6 +41,12 @@ export const violations = [
   ),
   violation('admin-is-handed-the-stages', 'src/admin/canary.ts', imports('../identify/canary-target.ts')),
   violation('launch-is-handed-the-stages', 'src/launch/canary.ts', imports('../forward/canary-target.ts')),
+  violation('store-knows-no-stage', 'src/store/canary.ts', imports('../identify/canary-target.ts')),
+  violation('workers-are-handed-the-gateway', 'src/workers/canary.ts', imports('../forward/canary-target.ts')),
+  violation('approvals-are-handed-the-stages', 'src/approvals/canary.ts', imports('../authorize/canary-target.ts')),
+  violation('inside-is-handed-the-stages', 'src/inside/canary.ts', imports('../audit/canary-target.ts')),
+  violation('learn-reads-what-happened', 'src/learn/canary.ts', imports('../audit/canary-target.ts')),
+  violation('init-looks-and-writes-a-file', 'src/init/canary.ts', imports('../audit/canary-target.ts')),
   violation('shim-knows-no-gateway', 'src/shim/canary.ts', imports('../accept/canary-target.ts')),
   violation(
     'shim-knows-no-gateway',

@@ -11,6 +11,7 @@ import type { Log } from './kit/log.ts';
 import { ownAddress } from './kit/own-address.ts';
 import { openGatewayDoors } from './open-gateway-doors.ts';
 import type { CompiledPolicy, ListenSettings } from './policy/compiled.ts';
+import type { OpenDoors } from './workers/worker-verbs.ts';
 
 export interface ConfiguredDoorParts {
   readonly doors: Doors;
@@ -42,6 +43,19 @@ export class ConfiguredDoors {
     if (listen.mtls.length > 0) await this.#openMtls(listen.mtls);
     const taken = [...this.#proxies, ...this.#mtls];
     this.#gateways = await openGatewayDoors({ ...this.#parts, listen: listen.gateway, taken });
+  }
+
+  /** They are served by other processes of this gateway, and open already. */
+  async servedElsewhere(open: OpenDoors): Promise<void> {
+    this.#proxies = [...open.proxies];
+    this.#mtls = [...open.mtls];
+    this.#gateways = [...open.gateways];
+    if (open.mtls.length > 0) this.identityCa = await IdentityCa.open(this.#parts.identityCaDirectory);
+  }
+
+  /** By their kinds. */
+  get byKind(): OpenDoors {
+    return { proxies: this.#proxies, mtls: this.#mtls, gateways: this.#gateways };
   }
 
   async #openMtls(addresses: ListenSettings['mtls']): Promise<void> {

@@ -152,7 +152,7 @@ export class DockerSandboxes {
   #containers(): SandboxRecord[] {
     return this.#parts
       .registry()
-      .list()
+      .listOwn()
       .filter(({ containerId }) => containerId !== null);
   }
 }

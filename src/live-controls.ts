@@ -3,10 +3,12 @@
 import type { Ca } from './accept/ca.ts';
 import type { LiveControl } from './admin/admin-ports.ts';
 import type { Journal } from './audit/journal.ts';
+import type { SharedStore } from './flow/shared-store.ts';
 import type { SandboxRegistry } from './identify/registry.ts';
 import { scrubWorks } from './inject/secret-scrub.ts';
 import { readSeal } from './kit/core-dumps.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
+import type { Budgets, Limits } from './policy/compiled-limits.ts';
 import type { Stages } from './request-path.ts';
 
 export interface ControlSources {
@@ -17,7 +19,14 @@ export interface ControlSources {
   readonly doors: readonly string[];
   /** How many sandboxes have a door in their namespace. */
   readonly namespaces: number;
+  /** Null: this process serves the doors itself. */
+  readonly store: Pick<SharedStore, 'name' | 'away'>;
+  readonly workers: { readonly live: boolean; readonly detail: string } | null;
   readonly docker: { readonly live: boolean; readonly detail: string };
+  /** Whether anybody looks on who could be asked, and what waits. */
+  readonly people: { readonly watchers: number; readonly waiting: number };
+  /** Where the page for people is; null: none is served. */
+  readonly page: string | null;
   readonly rejected: Error | null;
   /** Whether what sandboxes send is searched. */
   readonly outbound: boolean;
@@ -31,7 +40,11 @@ export function describeControls({
   registry,
   doors,
   namespaces,
+  store,
+  workers,
   docker,
+  people,
+  page,
   rejected,
   outbound,
   stages,
@@ -49,6 +62,7 @@ export function describeControls({
         .join(' -> '),
     ),
     control('doors', doors.length + namespaces > 0, describeDoors(doors, namespaces)),
+    ...(workers === null ? [] : [control('workers', workers.live, workers.detail)]),
     control('identity', true, `${registry.size} registered; unknown callers are refused`),
     control('docker', docker.live, docker.detail),
     control(
@@ -59,23 +73,27 @@ export function describeControls({
     control('api-block', blocked > 0, `${blocked} blocked API patterns`),
     control('pushes', true, pushDetail(policy)),
     control('github', true, githubDetail(policy)),
+    control('approvals', true, approvalDetail(policy, people)),
+    ...(page === null ? [] : [control('dashboard', true, `${page}, for who has its address`)]),
     control('credentials', true, `${policy.credentials.size} known by name; each only to its own hosts and paths`),
     control('scrub', policy.secrets.scrub && scrubWorks(), scrubDetail(policy)),
     control('outbound', outbound, outboundDetail(policy)),
     control('memory', seal.live, seal.detail),
     control('addresses', upstream.proxy === null, addressDetail(pinned, upstream.proxy)),
     control('tls', true, `leaves by ${ca.subject}; upstream certificates always verified`),
-    control(
-      'limits',
-      true,
-      `${limits.requestsPerMinute} requests a minute, ${limits.concurrentRequests} at once per sandbox`,
-    ),
+    control('limits', true, limitDetail(limits)),
+    control('budgets', true, budgetDetail(policy.budgets)),
+    control('store', store.away === null, storeDetail(store)),
     control(
       'journal',
       journal.healthy,
-      journal.healthy ? `record ${journal.head.seq}, hash-chained` : 'cannot be written: nothing is served',
+      journal.healthy ? `record ${journal.head.seq}, hash-chained` : `nothing is served: ${journalTrouble(journal)}`,
     ),
   ];
+}
+
+function journalTrouble({ state }: Journal): string {
+  return 'reason' in state ? state.reason : 'it is closed';
 }
 
 function describeDoors(doors: readonly string[], namespaces: number): string {
@@ -100,6 +118,15 @@ function githubDetail({ githubEffects }: CompiledPolicy): string {
   return `calls judged by effect; ${modes.join('; ')}; everything else is refused`;
 }
 
+function approvalDetail({ allow, githubAsks }: CompiledPolicy, people: ControlSources['people']): string {
+  const entries = new Set(allow.flatMap(({ ask, name }) => (ask ? [name] : [])));
+  const effects = new Set([...githubAsks.bot, ...githubAsks.user]);
+  const who = people.watchers === 0 ? 'nobody watches' : `${people.watchers} watching`;
+  if (entries.size + effects.size === 0) return `no rule asks; ${who}`;
+  const asks = [...entries, ...effects].join(', ');
+  return `asked about: ${asks}; ${who}, ${people.waiting} waiting; silence is a no`;
+}
+
 function scrubDetail({ secrets }: CompiledPolicy): string {
   return secrets.scrub
     ? 'every answer is searched for every known credential, in any of its forms'
@@ -109,6 +136,26 @@ function scrubDetail({ secrets }: CompiledPolicy): string {
 function outboundDetail({ secrets }: CompiledPolicy): string {
   const act = secrets.misplaced === 'revoke' ? 'refused, and the sandbox unregistered' : 'refused';
   return `placeholders for another host and real values are ${act}; bodies are searched up to ${secrets.searchedBodyBytes} bytes`;
+}
+
+function limitDetail({ requestsPerMinute, concurrentRequests, credential, gateway }: Limits): string {
+  const others = [
+    ...(credential.requestsPerMinute > 0 ? [`${credential.requestsPerMinute} a minute per credential`] : []),
+    ...(gateway.requestsPerMinute > 0 ? [`${gateway.requestsPerMinute} a minute in all`] : []),
+  ];
+  return [`${requestsPerMinute} requests a minute, ${concurrentRequests} at once per sandbox`, ...others].join('; ');
+}
+
+function budgetDetail({ period, sandbox, credential, gateway }: Budgets): string {
+  const scopes = Object.entries({ sandbox, credential, gateway }).flatMap(([name, { tokens, microDollars }]) => [
+    ...(tokens > 0 ? [`${tokens} tokens per ${name}`] : []),
+    ...(microDollars > 0 ? [`$${microDollars / 1_000_000} per ${name}`] : []),
+  ]);
+  return scopes.length === 0 ? 'none set; what models cost is counted' : `per ${period}: ${scopes.join(', ')}`;
+}
+
+function storeDetail({ name, away }: ControlSources['store']): string {
+  return away === null ? name : `${name} is away: ${away.reason}`;
 }
 
 function addressDetail(pinned: number, proxy: CompiledPolicy['upstream']['proxy']): string {

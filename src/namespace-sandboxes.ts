@@ -125,3 +125,13 @@ function networkOf(pid: number): string | null {
     return null;
   }
 }
+
+/** For a gateway with workers: its listening sockets are handles of one process, and its CA lives in that process alone. */
+export const noNamespaces: Pick<NamespaceSandboxes, 'open'> = {
+  open: () =>
+    Promise.reject(
+      new Error(
+        'a gateway with several workers opens no door in a namespace: set listen.workers to 1, or use `sallyport run`',
+      ),
+    ),
+};

@@ -16,8 +16,8 @@ import type { CompiledPolicy } from './policy/compiled.ts';
 export interface GrantParts {
   readonly registry: SandboxRegistry;
   readonly secrets: SecretStore;
-  readonly doors: Doors;
-  readonly namespaces: NamespaceSandboxes;
+  readonly doors: Pick<Doors, 'openPrivate' | 'cut'>;
+  readonly namespaces: Pick<NamespaceSandboxes, 'open'>;
   readonly policy: () => CompiledPolicy;
   readonly configured: ConfiguredDoors;
 }

@@ -9,6 +9,7 @@ import type { GithubAppPorts } from './inject/github-app-source.ts';
 import { InjectStage } from './inject/inject-stage.ts';
 import { KnownSecrets } from './inject/known-secrets.ts';
 import type { LfsTicketStore } from './inject/lfs-ticket-store.ts';
+import type { LoginSharing } from './inject/login-keep-shared.ts';
 import type { OAuthDeps } from './inject/oauth-open.ts';
 import { createOpenSource } from './inject/open-source.ts';
 import { OutboundGuard } from './inject/outbound-guard.ts';
@@ -24,8 +25,12 @@ export interface SecretKeepingParts {
   readonly forward: () => ForwardStage;
   readonly registry: () => SandboxRegistry;
   readonly lfsTickets: LfsTicketStore;
+  /** With whom tokens are renewed; null or absent: no other process serves these sandboxes. */
+  readonly sharing?: LoginSharing | null;
   /** The home of the gateway's user. */
   readonly home: string;
+  /** Where credentials that are variables are taken from, and out of. */
+  readonly env: NodeJS.ProcessEnv;
   /** Whether a credential without a source may be one that the user already has. */
   readonly userKeys: boolean;
   readonly log: Log;
@@ -34,12 +39,14 @@ export interface SecretKeepingParts {
 export interface SecretKeeping {
   readonly secrets: SecretStore;
   readonly inject: InjectStage;
+  /** Every value that answers and requests are searched for. */
+  readonly known: KnownSecrets;
   /** A text without real values, for what is written down about a request. */
   readonly masked: (text: string) => string;
 }
 
 export function createSecretKeeping(parts: SecretKeepingParts): SecretKeeping {
-  const { policy, forward, registry, lfsTickets, home, log } = parts;
+  const { policy, forward, registry, lfsTickets, home, env, log } = parts;
   const known = new KnownSecrets();
   const note = (secret: Secret): void => known.note(secret);
   const report: GithubAppPorts['report'] = (what, detail) => log.info(what, detail);
@@ -54,9 +61,10 @@ export function createSecretKeeping(parts: SecretKeepingParts): SecretKeeping {
     alarm: (what, detail) => log.error(what, detail),
     note,
     home,
+    sharing: parts.sharing ?? null,
   };
   const userKeys = parts.userKeys ? new UserKeys({ home, workingDirectory: process.cwd(), logins: oauth }) : null;
-  const secrets = new SecretStore(createOpenSource({ known, env: process.env, githubApps, oauth, userKeys }), known);
+  const secrets = new SecretStore(createOpenSource({ known, env, githubApps, oauth, userKeys }), known);
   secrets.configure(policy().credentials);
   const scrubs = new Scrubs(known);
   const outbound = new OutboundGuard(known, policy, {
@@ -75,5 +83,5 @@ export function createSecretKeeping(parts: SecretKeepingParts): SecretKeeping {
     tokens: new TokenDesk(),
     sign: (flow, target, headers, secret) => signOutgoing(flow, target, headers, secret, note),
   });
-  return { secrets, inject, masked: (text) => outbound.masked(text) };
+  return { secrets, inject, known, masked: (text) => outbound.masked(text) };
 }

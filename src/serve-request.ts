@@ -1,14 +1,17 @@
 // Runs the path for one arrival and sees it through: a refusal becomes an answer in words, anything else that is thrown
 // becomes a 500 with nothing more forwarded, and every outcome is written down. Nothing is served unrecorded.
 import { randomBytes } from 'node:crypto';
-import type { Arrival } from './accept/door-ports.ts';
+import type { Arrival, DoorExchange } from './accept/door-ports.ts';
 import type { Outcome } from './audit/record.ts';
+import type { BrakeCaller } from './authorize/flood-brake.ts';
+import { waitedMs } from './authorize/waiting-time.ts';
 import { ClientGone } from './flow/client-gone.ts';
 import type { Arrived, Authorized, Forwarded, Identified, Permission } from './flow/flow.ts';
 import { Refusal } from './flow/refusal.ts';
 import { renderRefusal } from './flow/refusal-answer.ts';
 import type { Path } from './flow/stage.ts';
 import { Trail } from './flow/trail.ts';
+import type { RequestTime } from './request-time.ts';
 
 export interface ServePorts {
   readonly path: Path<Arrived, Forwarded>;
@@ -16,6 +19,10 @@ export interface ServePorts {
   readonly finish: (flow: Arrived, outcome: Outcome) => void;
   /** Throws while records cannot be kept. */
   readonly requireJournal: () => void;
+  /** Left out: whoever is refused is told so at once. */
+  readonly brake?: BrakeCaller;
+  /** Left out: a request may take as long as it takes. */
+  readonly requestTime?: RequestTime;
 }
 
 export interface RequestServer {
@@ -65,19 +72,51 @@ export function createRequestServer(ports: ServePorts): RequestServer {
     end(flow, { verdict, status, refusal, error: refusal.cause ?? null });
   }
 
+  /** A refusal that was thrown at once: told late to who is refused all the time, before it is anybody. */
+  function turnedDown(flow: Arrived & Partial<Identified>, error: unknown): void {
+    const pause = flow.sandbox === undefined ? (ports.brake?.(flow, error) ?? null) : null;
+    if (pause === null) failed(flow, error);
+    else void pause.then(() => failed(flow, error));
+  }
+
+  /** Sees through what was not decided at once, for as long as a request may take. */
+  function follow(flow: Arrived, exchange: DoorExchange, result: Promise<Forwarded>): void {
+    const overtime = (refusal: Refusal): void => {
+      failed(flow, refusal);
+      // Whatever is still under way for it ends too.
+      exchange.onAbandoned?.();
+    };
+    const clock = ports.requestTime?.start(overtime, () => waitedMs(flow.trail));
+    /** False: it was told already. What it was given since then (a place that had to be asked for) goes back. */
+    const isOpen = (): boolean => {
+      if (clock?.stop() !== false) return true;
+      flow.trail.end();
+      return false;
+    };
+    result.then(
+      (done) => {
+        if (!isOpen()) return;
+        if (exchange.cut) failed(flow, exchange.cut);
+        else end(flow, { verdict: 'allowed', status: done.status, refusal: null, error: null });
+      },
+      (error: unknown) => {
+        if (!isOpen()) return;
+        // The client did not go: the door closed on it, and says why.
+        failed(flow, error instanceof ClientGone && exchange.cut ? exchange.cut : error);
+      },
+    );
+  }
+
   function serve(arrival: Arrival): string | null {
     const flow: Arrived & Partial<Identified> = arrive(arrival);
     try {
       ports.requireJournal();
       const result = ports.path.run(flow);
       if (result instanceof Promise) {
-        result.then(
-          (done) => end(flow, { verdict: 'allowed', status: done.status, refusal: null, error: null }),
-          (error: unknown) => failed(flow, error),
-        );
+        follow(flow, arrival.exchange, result);
       } else end(flow, { verdict: 'allowed', status: result.status, refusal: null, error: null });
     } catch (error) {
-      failed(flow, error);
+      turnedDown(flow, error);
     }
     // Who is calling is known at once; only what comes after may take time.
     return flow.sandbox?.id ?? null;
@@ -89,13 +128,16 @@ export function createRequestServer(ports: ServePorts): RequestServer {
       ports.requireJournal();
       const admitted = ports.admission.run(flow);
       if (admitted instanceof Promise) {
-        // Nobody waits for it: if it fails too, that must not end the process.
-        admitted.catch(() => {});
-        throw new Error('admission must be decided at once');
+        // Only a refusal may come late (who asks far too often is told so late): the door lets nobody in for a promise.
+        admitted.then(
+          () => failed(flow, new Error('admission must be decided at once')),
+          (error: unknown) => failed(flow, error),
+        );
+        return null;
       }
       return { tunnel: admitted.permission.tunnel, sandboxId: admitted.sandbox.id };
     } catch (error) {
-      failed(flow, error);
+      turnedDown(flow, error);
       return null;
     }
   }

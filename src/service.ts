@@ -1,147 +1,153 @@
 // Puts the gateway together, starts it and stops it: the only file that knows every room. What it says is live, it has
 // asked of the parts that run, not of the source.
-import { readFileSync } from 'node:fs';
-import { createAcceptStage } from './accept/accept-stage.ts';
-import { type Ca, openCa } from './accept/ca.ts';
-import { Doors } from './accept/doors.ts';
-import { LeafMinter } from './accept/leaf.ts';
+import { openCa } from './accept/ca.ts';
 import { startAdminServer } from './admin/admin-server.ts';
 import { createAdminDesk } from './admin-desk.ts';
-import { createGithubQuestions } from './ask-github.ts';
-import { createAudit } from './audit/audit-stage.ts';
+import { CalmJournal } from './audit/calm-journal.ts';
 import { Feed } from './audit/feed.ts';
 import { Journal } from './audit/journal.ts';
 import { Metrics } from './audit/metrics.ts';
-import { createAuthorizeStage } from './authorize/authorize-stage.ts';
-import type { GithubPorts } from './authorize/github/github-ports.ts';
-import { loadGithubTables } from './authorize/github/load-tables.ts';
-import { SandboxLimits } from './authorize/limits.ts';
+import { spentSince } from './audit/spent-before.ts';
+import { loadTablesFor } from './built-in-tables.ts';
 import type { Gateway, StartOptions, StartSummary } from './cli/gateway-port.ts';
 import { ConfiguredDoors } from './configured-doors.ts';
 import { DockerSandboxes } from './docker-sandboxes.ts';
-import { lookupBySystem } from './forward/find-upstream.ts';
-import { createForwardStage, type ForwardStage } from './forward/forward-stage.ts';
-import { createGitServer } from './git-server.ts';
+import { findPolicy } from './find-policy.ts';
+import { followOnlyTheUsers, reportReloads } from './followed-config.ts';
+import { createGatewayCore, type GatewayCore } from './gateway-core.ts';
+import { warningsOf } from './gateway-warnings.ts';
+import { GatewayWorkers } from './gateway-workers.ts';
 import { guardedFiles } from './guarded-files.ts';
-import { createIdentifyStage } from './identify/identify-stage.ts';
 import { SandboxRegistry } from './identify/registry.ts';
-import { createFileBackup } from './identify/registry-backup.ts';
-import { LfsTicketStore } from './inject/lfs-ticket-store.ts';
 import { sealMemory } from './kit/core-dumps.ts';
 import { placesIn } from './kit/home.ts';
+import { inTurn } from './kit/in-turn.ts';
 import { createLog } from './kit/log.ts';
 import { packageVersion } from './kit/package-version.ts';
 import { ensurePrivateDirectory } from './kit/secure-directory.ts';
-import { Spool } from './kit/spool.ts';
-import { Sweeper } from './kit/sweeper.ts';
 import { describeControls } from './live-controls.ts';
-import { NamespaceSandboxes } from './namespace-sandboxes.ts';
+import { NamespaceSandboxes, noNamespaces } from './namespace-sandboxes.ts';
 import { portsOf } from './open-gateway-doors.ts';
+import { isPastGrace, openStore, storeWarnings } from './open-store.ts';
+import { createPageForPeople } from './page-for-people.ts';
+import { createPeopleDesk } from './people-desk.ts';
 import { LivePolicy } from './policy/live-policy.ts';
-import { findConfigFile } from './policy/load-policy.ts';
-import { thisMachine } from './policy/machine-files.ts';
 import { publishedHome, publishTrust } from './published-trust.ts';
-import { admissionPath, requestPath, type Stages } from './request-path.ts';
-import { createSecretKeeping } from './secret-keeping.ts';
-import { createRequestServer } from './serve-request.ts';
+import { RecordedMachine } from './workers/recorded-machine.ts';
+import { SharedRegistrations } from './workers/shared-registrations.ts';
 
 const drainMs = 10_000;
-const tablesAfterMs = 1_500;
+
+export { judgeCase } from './judge-cases.ts';
+/** A process that a gateway has started beside itself (listen.workers). Resolves when it has ended in order. */
+export { runWorker as startWorker } from './worker-gateway.ts';
 
 export async function startGateway(options: StartOptions): Promise<Gateway> {
+  // Workers are started with what this process was started with, before a credential is taken out of it.
+  const startedWith = { ...process.env };
   // Before any credential is read.
-  sealMemory();
-  // A broken table must stop the start, not a request. A sandbox that waits for its start has no time for it: there it is
-  // read a moment later, and should it be broken, every call of GitHub's is refused.
-  if (options.doors !== 'sandboxes') loadGithubTables();
-  else setTimeout(loadGithubTables, tablesAfterMs).unref();
+  if (options.guest !== true) sealMemory();
+  loadTablesFor(options.doors);
   const places = placesIn(options.home);
   const log = options.log ?? createLog();
-  const machine = thisMachine();
-  const configFile = findConfigFile({ flag: options.config, env: machine.env, cwd: process.cwd(), home: machine.home });
-  const live = await LivePolicy.open(configFile, machine, options.judge);
+  const { machine, configFile, env } = findPolicy(options);
+  const recorded = new RecordedMachine(machine);
+  const { workerEntry } = options;
+  const asked = workerEntry === undefined ? machine : recorded;
+  const live = await LivePolicy.open(configFile, asked, options.judge, followOnlyTheUsers(options, configFile));
   const policy = () => live.current;
-
+  const workerCount = workerEntry === undefined || options.doors === 'sandboxes' ? 1 : policy().listen.workers;
   const { home, runDirectory, sandboxSockets, spoolDirectory } = places;
   for (const directory of [home, runDirectory, sandboxSockets, spoolDirectory]) ensurePrivateDirectory(directory);
   const ca = await openCa(places.caDirectory);
-  const leaves = new LeafMinter(ca);
-  const instance = `sallyport-${ca.fingerprint.replaceAll(':', '').slice(0, 12).toLowerCase()}`;
   const journal = new Journal({ directory: places.journalDirectory, ...policy().audit, log });
-  const lfsTickets = new LfsTicketStore();
-  const { secrets, inject, masked } = createSecretKeeping({
-    policy,
-    forward: () => forward,
-    registry: () => registry,
-    lfsTickets,
-    home: machine.home,
-    userKeys: options.userKeys === true,
-    log,
-  });
   const docker = new DockerSandboxes({
     registry: () => registry,
     policy,
     register: (input) => desk.register(input),
     log,
   });
+  const openedWith = policy().store;
+  const { store, sharing, agreeOnIdentityCa, close: closeStore } = await openStore({ policy, ca, places, log });
+  const shared = workerCount > 1 ? new SharedRegistrations(store.registrations) : null;
   const registry: SandboxRegistry = await SandboxRegistry.open({
-    backup: createFileBackup(places.registryFile),
+    store: shared === null ? store : shared.within(store),
+    ...(sharing !== null && { sharing }),
     knownCredentials: () => new Set(policy().credentials.keys()),
     socketDirectory: places.sandboxSockets,
     witness: (asked) => docker.resolve(asked),
     onFailure: (error) => log.error('the registry could not be written', { error }),
   });
-  const sweeper = new Sweeper();
   const metrics: Metrics = new Metrics({
-    openConnections: () => doors.openConnections,
+    openConnections: () => workers?.openConnections ?? doors.openConnections,
+    openCircuits: () => workers?.openCircuits ?? core.forward.openCircuits,
     registeredSandboxes: () => registry.size,
     journal,
   });
-  const forward: ForwardStage = createForwardStage(
-    {
-      policy,
-      lookup: lookupBySystem,
-      instance,
-      environmentRoots: environmentRoots(),
-      onDial: (ok) => metrics.countConnect(ok),
+  const calm = new CalmJournal({
+    journal,
+    onFailure: (record, error) => {
+      metrics.countUnrecorded();
+      log.error('a record could not be kept in the journal', { record, error });
     },
-    sweeper,
-  );
-  const spool = new Spool(places.spoolDirectory, () => policy().limits.spoolBytes);
-  const github: GithubPorts = {
-    openGitServer: createGitServer({ inject, forward, spool }),
-    questions: createGithubQuestions({ inject, forward }),
-  };
-  const stages: Stages = {
-    accept: createAcceptStage(instance),
-    identify: createIdentifyStage(registry),
-    authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => policy().limits }), {
-      spool,
-      ...github,
-      lfsTickets,
-    }),
-    inject,
-    forward,
-  };
-  const audit = createAudit({ journal, metrics, feed: new Feed(), log, clean: masked });
-  const requests = createRequestServer({
-    path: requestPath(stages),
-    admission: admissionPath(stages),
-    finish: audit.finish,
-    requireJournal: audit.requireJournal,
   });
-  const doors = new Doors({
-    ports: {
-      ...requests,
-      confirm: (address) => docker.confirm(address),
-      contextFor: (host) => leaves.contextFor(host),
-      settings: () => {
-        const { headBytes, requestBodyBytes, idleTimeoutMs } = policy().limits;
-        return { sweeper, headBytes, requestBodyBytes, idleTimeoutMs, carriesCredential: inject.carriesCredential };
-      },
-    },
-    maxConnections: () => policy().limits.connections,
+  const feed = new Feed();
+  const people = createPeopleDesk({
+    policy,
+    registry,
+    feed,
+    journal,
+    machine,
+    checkMayFollow: () => live.checkMayFollow(),
+    reload: () => reload(),
+    spread: async (set) => workers?.approvalsChanged(set),
   });
+  const core: GatewayCore = createGatewayCore({
+    policy,
+    ca,
+    registry,
+    store,
+    records: { journal: calm, metrics, feed, refusals: people.refusals },
+    ...people,
+    meters: store.meters,
+    ...(sharing !== null && { gatewayName: sharing.gateway }),
+    onDial: (ok) => metrics.countConnect(ok),
+    confirm: (address) => docker.confirm(address),
+    spoolDirectory: places.spoolDirectory,
+    processes: workerCount,
+    home: machine.home,
+    env,
+    userKeys: options.userKeys === true,
+    log,
+  });
+  const { leaves, secrets, inject, github, stages, doors } = core;
+  const workers =
+    shared === null
+      ? null
+      : new GatewayWorkers({
+          count: workerCount,
+          entry: workerEntry!,
+          env: startedWith,
+          start: {
+            home,
+            config: configFile,
+            listen: { ...policy().listen, ...options.listen },
+            userKeys: options.userKeys === true,
+            gatewayName: sharing?.gateway ?? null,
+          },
+          seen: recorded.snapshot(),
+          store,
+          registrations: shared,
+          registry,
+          docker,
+          journal,
+          audit: core.audit,
+          metrics,
+          secrets,
+          known: core.known,
+          people,
+          log,
+        });
 
   const namespaces = new NamespaceSandboxes({
     doors,
@@ -154,10 +160,8 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   });
   registry.onRemoved((id) => {
     namespaces.forget(id);
-    doors.cut(id);
-    forward.drop(id);
-    lfsTickets.drop(id);
-    secrets.drop(id);
+    workers?.cut(id);
+    core.drop(id);
   });
   const publish = async (): Promise<void> => {
     if (options.publish === undefined) return;
@@ -166,93 +170,114 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     const hosts = new Set([...githubHosts, ...gitHosts]);
     await publishTrust({ folder: options.publish, caPem: ca.certificatePem, gitHosts: [...hosts], home });
   };
+  // Of two side by side, each would remove what the other has written.
+  const publishInTurn = inTurn(publish);
+  let published: Promise<void> = Promise.resolve();
+  let spreading: Promise<void> = Promise.resolve();
   live.onChange((changed) => {
-    publish().catch((error: unknown) => log.error('what sandboxes read could not be written', { error }));
-    secrets.configure(changed.credentials);
+    if (workers !== null) spreading = workers.policyChanged(recorded.snapshot());
+    published = publishInTurn().catch((error: unknown) =>
+      log.error('what sandboxes read could not be written', { error }),
+    );
+    for (const warning of storeWarnings(openedWith, changed.store)) log.warn(warning);
+    core.configure(changed);
     journal.configure(changed.audit);
     docker.configure();
     doors
       .listenOn(portsOf(changed))
       .catch((error: unknown) => log.error('a port of the policy is not served', { error }));
-    // Kept connections were made under the old upstream settings.
-    forward.drop(null);
   });
 
-  const { identityCaDirectory } = places;
-  const configured = new ConfiguredDoors({ doors, registry, ca, leaves, identityCaDirectory, policy, log });
+  const configured = new ConfiguredDoors({ ...places, doors, registry, ca, leaves, policy, log });
   const controls = () =>
     describeControls({
       policy: policy(),
       ca,
       journal,
+      store,
       registry,
       doors: configured.names,
       docker: docker.status(),
       namespaces: doors.namespaces,
+      workers: workers === null ? null : { live: workers.live > 0, detail: workers.describe() },
+      people,
+      page: page.origin(),
       rejected: live.rejected,
       outbound: inject.isGuarded,
       stages,
     });
+  const page = createPageForPeople({ options, policy, people, feed, desk: () => desk, log });
   const desk = createAdminDesk({
     registry,
     secrets,
     inject,
     github,
-    doors,
-    namespaces,
+    budget: core.budget,
+    doors: workers ?? doors,
+    namespaces: workers === null ? namespaces : noNamespaces,
     policy,
     configured,
+    credentialChanged: async (name, value) => workers?.secretChanged(name, value),
     health: () => ({
-      ready: journal.healthy && (configured.isOpen || options.doors === 'sandboxes'),
+      ready:
+        journal.healthy &&
+        !isPastGrace(store, sharing) &&
+        (configured.isOpen || options.doors === 'sandboxes') &&
+        (workers === null || workers.live > 0),
       version: packageVersion(),
       config: policy().origin,
       doors: configured.names,
       ca: ca.certificatePath,
       sandboxes: registry.size,
       controls: controls(),
-      warnings: warningsOf(live, ca, configured),
+      warnings: [...storeWarnings(openedWith, policy().store), ...warningsOf(live, ca, configured, workerCount)],
       guarded: guardedFiles(policy()),
     }),
     metrics: () => metrics.render(),
     journalDirectory: places.journalDirectory,
+    people,
+    dashboardAddress: page.invite,
   });
 
   const undo: (() => Promise<void> | void)[] = [
-    () => sweeper.stop(),
     () => docker.stop(),
     () => namespaces.stop(),
     () => live.stop(),
+    () => published,
     () => registry.close(),
+    closeStore,
+    () => calm.flush(),
     () => journal.close(),
   ];
   const stop = async (graceMs: number): Promise<void> => {
-    await doors.drain(graceMs);
-    await secrets.close();
-    forward.drop(null);
+    people.close();
+    await workers?.stop(graceMs);
+    await core.drain(graceMs);
     for (const step of undo) await step();
   };
   try {
-    // Before any door: who finds one open finds the certificate too.
+    // Before any door: who finds one open finds the certificate too, and no budget that was used up before.
     await publish();
+    await core.budget.recall((sinceMs) => spentSince(places.journalDirectory, sinceMs));
     const admin = await startAdminServer({
       socketPath: places.adminSocket,
       ports: desk,
       onFault: (what, error) => log.error(what, { error }),
     });
-    undo.unshift(() => admin.close());
+    undo.unshift(page.close, () => admin.close());
+    await page.open();
     for (const record of registry.list()) {
-      if (record.socketPath !== null) await doors.openPrivate(record.id, record.socketPath);
+      if (record.socketPath !== null) await (workers ?? doors).openPrivate(record.id, record.socketPath);
     }
     docker.start();
-    if (options.doors !== 'sandboxes') await configured.open({ ...policy().listen, ...options.listen });
+    if (workers !== null) await configured.servedElsewhere(await workers.start());
+    else if (options.doors !== 'sandboxes') await configured.open({ ...policy().listen, ...options.listen });
+    if (configured.identityCa !== null) await agreeOnIdentityCa(configured.identityCa.certificatePem);
   } catch (error) {
     await stop(0);
     throw error;
   }
-  live.watch((error) => {
-    if (error === null) log.info('the configuration has changed and is in force', { config: policy().origin });
-    else log.error('the configuration has changed but is not valid: the old one stays in force', { error });
-  });
+  live.watch(reportReloads(log, policy));
 
   const summary: StartSummary = {
     doors: configured.described,
@@ -262,23 +287,14 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     controls: controls(),
     hosts: policy().allow.length,
     credentials: secrets.list(),
-    warnings: warningsOf(live, ca, configured),
+    warnings: warningsOf(live, ca, configured, workerCount),
+    dashboard: page.invite(),
+    dashboardProblem: page.problem(),
   };
-  return { summary, desk, reload: () => live.reload(), stop: () => stop(drainMs) };
-}
-
-function warningsOf(live: LivePolicy, ca: Ca, { identityCa }: ConfiguredDoors): string[] {
-  const rejected = live.rejected === null ? [] : [`the configuration file is not in force: ${live.rejected.message}`];
-  return [...rejected, ...live.current.warnings, ...ca.warnings, ...(identityCa?.warnings ?? [])];
-}
-
-/** Node adds these roots by itself only where no others are given; ours are always given. */
-function environmentRoots(): string[] {
-  const path = process.env.NODE_EXTRA_CA_CERTS;
-  if (path === undefined || path === '') return [];
-  try {
-    return [readFileSync(path, 'utf8')];
-  } catch {
-    return [];
-  }
+  const reload = async (): Promise<void> => {
+    await live.reload();
+    // In force is what is in force in every worker.
+    await spreading;
+  };
+  return { summary, desk, reload, stop: () => stop(drainMs) };
 }
