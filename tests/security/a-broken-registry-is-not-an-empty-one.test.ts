@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { SandboxRegistry } from '../../src/identify/registry.ts';
-import { createFileBackup } from '../../src/identify/registry-backup.ts';
+import { openFileRegistry } from '../support/file-registry.ts';
 
 let directory: string;
 let path: string;
@@ -15,16 +14,13 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-async function open(): Promise<SandboxRegistry> {
-  const knownCredentials = (): Set<string> => new Set();
-  return SandboxRegistry.open({ backup: createFileBackup(path), knownCredentials, socketDirectory: directory });
-}
+const open = () => openFileRegistry(path);
 
 describe('damage to the registry stops the start, so that nothing is forgotten in silence', () => {
   test('cut off anywhere, it is refused and left as it is', async () => {
-    const registry = await open();
+    const { registry, close } = await open();
     await registry.register({ id: 'one', container_ip: '172.18.0.5' });
-    await registry.close();
+    await close();
     const whole = readFileSync(path);
     // All but the very end, where only the final newline is lost.
     for (let length = 0; length < whole.length - 2; length += 37) {
@@ -36,9 +32,9 @@ describe('damage to the registry stops the start, so that nothing is forgotten i
   });
 
   test('a proof that was edited away does not make a sandbox that proves nothing', async () => {
-    const registry = await open();
+    const { registry, close } = await open();
     await registry.register({ id: 'one', container_ip: '172.18.0.5', proof: ['ip', 'secret'] });
-    await registry.close();
+    await close();
     const edited = JSON.parse(readFileSync(path, 'utf8')) as { sandboxes: { proof: string[] }[] };
     edited.sandboxes[0]!.proof = [];
     writeFileSync(path, JSON.stringify(edited));

@@ -10,6 +10,7 @@ import { Sweeper } from '../../src/kit/sweeper.ts';
 import { admissionPath, requestPath, type Stages } from '../../src/request-path.ts';
 import { createRequestServer } from '../../src/serve-request.ts';
 import { sandboxWith } from '../support/hand-made-flow.ts';
+import { openGate } from '../support/hand-made-gate.ts';
 import { sendPlain } from '../support/raw-client.ts';
 
 const planted = 'the database password is tiger';
@@ -74,6 +75,7 @@ async function openBrokenDoor(broken: StageName | null, how: 'throws' | 'rejects
         requireJournal: audit.requireJournal,
       }),
       confirm: () => null,
+      countQuestion: () => null,
       contextFor: () => {
         throw new Error(planted);
       },
@@ -81,11 +83,12 @@ async function openBrokenDoor(broken: StageName | null, how: 'throws' | 'rejects
         sweeper,
         headBytes: 65_536,
         requestBodyBytes: 0,
+        clientHeadTimeoutMs: 30_000,
         idleTimeoutMs: 60_000,
         carriesCredential: () => false,
       }),
     },
-    maxConnections: () => 10,
+    gate: openGate,
   });
   const address = await doors.openTcp('127.0.0.1', 0);
   close = async () => {

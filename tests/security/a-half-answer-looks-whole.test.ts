@@ -63,7 +63,8 @@ describe('an answer that breaks off never looks complete', () => {
   test('an answer that is whole passes whole, both ways', async () => {
     answerAndClose(`${ok}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n4\r\nhalf\r\n0\r\n\r\n`);
     const answer = await sendTunnelled(ground.gateway, 'api.example', ground.goodRequest);
-    expect(answer.text.endsWith('4\r\nhalf\r\n4\r\nhalf\r\n0\r\n\r\n')).toBe(true);
+    // What comes in one read goes on in one chunk.
+    expect(answer.text).toMatch(/\r\n\r\n(?:8\r\nhalfhalf|4\r\nhalf\r\n4\r\nhalf)\r\n0\r\n\r\n$/);
     const session = await openHttp2(ground.gateway, 'api.example', { caPath: ground.gateway.caPath });
     expect((await askHttp2(session, { ':path': '/' })).body.toString()).toBe('halfhalf');
     session.destroy();

@@ -81,9 +81,11 @@ describe('no connection is accepted that nobody takes up', () => {
       tunnels: never,
       confirm: () => null,
       contextFor: never,
+      countQuestion: never,
       settings: () => ({}) as ReturnType<DoorPorts['settings']>,
       // Each is told that there are too many.
-      opened: () => false,
+      opened: () => 'limit.connections',
+      identified: never,
       closed: () => {},
     };
     const answers = { v4: address, v6: null };

@@ -44,7 +44,7 @@ afterAll(async () => {
 
 async function post(url: string, body: object, ...args: string[]): Promise<{ status: number; answer: string }> {
   const json = ['-H', 'content-type: application/json', '-d', JSON.stringify(body)];
-  const common = ['-sS', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-m', '10', '-w', '\n%{http_code}'];
+  const common = ['-sS', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-m', '30', '-w', '\n%{http_code}'];
   const run = await runClient('curl', [...common, ...json, ...args, url]);
   const at = run.stdout.lastIndexOf('\n');
   return { status: Number(run.stdout.slice(at + 1)), answer: run.stdout.slice(0, at) };

@@ -103,34 +103,38 @@ const inward = [
 describe('a name that leads inwards leads nowhere', () => {
   test.each(inward)('%s: %s', async (_kind, address) => {
     const { dialler } = diallerWith([address]);
-    await expect(dialler.open('rebound.example', 443)).rejects.toMatchObject({ code: 'upstream.address-refused' });
+    await expect(dialler.open('rebound.example', 443, 'sbx')).rejects.toMatchObject({
+      code: 'upstream.address-refused',
+    });
     expect(dials).toEqual([]);
   });
 
   test('beside public addresses, only those are dialled', async () => {
     const { dialler } = diallerWith(['10.0.0.1', publicV4, '::1', publicV6, '169.254.169.254']);
-    await dialler.open('mixed.example', 443);
+    await dialler.open('mixed.example', 443, 'sbx');
     expect(dials.map((dial) => dial.addresses.map(({ address }) => address))).toEqual([[publicV4, publicV6]]);
   });
 
   test('a public answer first and a private one next: the look-up that was judged is the one that is dialled', async () => {
     const { dialler, asked } = diallerWith([publicV4], ['127.0.0.1']);
-    await dialler.open('rebound.example', 443);
+    await dialler.open('rebound.example', 443, 'sbx');
     expect(asked).toEqual(['rebound.example']);
     expect(dials).toEqual([{ port: 443, addresses: [{ address: publicV4, family: 4 }] }]);
-    await expect(dialler.open('rebound.example', 443)).rejects.toMatchObject({ code: 'upstream.address-refused' });
+    await expect(dialler.open('rebound.example', 443, 'sbx')).rejects.toMatchObject({
+      code: 'upstream.address-refused',
+    });
     expect(dials).toHaveLength(1);
   });
 
   test('a name without any address', async () => {
     const { dialler } = diallerWith([]);
-    await expect(dialler.open('empty.example', 443)).rejects.toMatchObject({ code: 'upstream.address-refused' });
+    await expect(dialler.open('empty.example', 443, 'sbx')).rejects.toMatchObject({ code: 'upstream.address-refused' });
     expect(dials).toEqual([]);
   });
 
   test('the operator alone may send a name inwards, and no look-up is asked for it', async () => {
     const { dialler, asked } = diallerWith(['10.0.0.1']);
-    await dialler.open('pinned.example', 443);
+    await dialler.open('pinned.example', 443, 'sbx');
     expect(dials).toEqual([{ port: 9443, addresses: [{ address: '127.0.0.1', family: 4 }] }]);
     expect(asked).toEqual([]);
   });

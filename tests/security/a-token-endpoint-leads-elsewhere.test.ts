@@ -65,7 +65,7 @@ beforeEach(() => {
 });
 
 function curl(host: string) {
-  const common = ['-sS', '-m', '10', '-x', gateway.proxyUrl, '--cacert', gateway.caPath];
+  const common = ['-sS', '-m', '30', '-x', gateway.proxyUrl, '--cacert', gateway.caPath];
   return runClient('curl', [...common, `https://${host}/v1/thing`, '-H', 'authorization: Bearer x']);
 }
 

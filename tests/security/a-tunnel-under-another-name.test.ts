@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
-import { SandboxLimits } from '../../src/authorize/limits.ts';
 import type { Authorized, RawRequest } from '../../src/flow/flow.ts';
 import {
   acceptedFlow,
@@ -10,10 +9,11 @@ import {
   refusalOf,
   sandboxWith,
 } from '../support/hand-made-flow.ts';
+import { requestLimits } from '../support/hand-made-gate.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
 
 const policy = handMadePolicy({ allow: [{ host: 'pinned.example.com', tunnel: true }] });
-const limits = new SandboxLimits({ limits: () => policy.limits });
+const limits = requestLimits();
 
 function run(handshake: Partial<RawRequest>): Authorized {
   const canonical = canonicalOf('CONNECT', 'https://pinned.example.com', 'tunnel');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type AttackGround, openAttackGround, plantedKey } from '../support/attack-ground.ts';
 import { sendTunnelled } from '../support/raw-client.ts';
 import { plainAnswer } from '../support/recording-upstream.ts';
@@ -22,6 +22,9 @@ beforeAll(async () => {
 });
 
 afterAll(() => ground.stop());
+
+// An upstream that fails again and again is left alone: every attempt here begins anew.
+beforeEach(() => ground.gateway.gateway.reload());
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 

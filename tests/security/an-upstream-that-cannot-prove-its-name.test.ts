@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { plantedKey } from '../support/attack-ground.ts';
 import { sendTunnelled } from '../support/raw-client.ts';
 import { type RecordingUpstream, startRecordingUpstream } from '../support/recording-upstream.ts';
@@ -47,6 +47,9 @@ beforeAll(async () => {
   await gateway.register();
   await gateway.setSecret('key', plantedKey);
 });
+
+// An upstream that fails again and again is left alone: every attempt here begins anew.
+beforeEach(() => gateway.gateway.reload());
 
 afterAll(async () => {
   await gateway.stop();

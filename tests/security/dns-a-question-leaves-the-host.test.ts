@@ -40,7 +40,7 @@ const tcp = createServer().listen(53, '127.0.0.1');
 const client = createSocket('udp4').bind(0, '127.0.0.1');
 await Promise.all([once(udp, 'listening'), once(tcp, 'listening'), once(client, 'listening')]);
 let asked = 0;
-const door = attachDns({ udp: [udp], tcp }, { lookup: (name) => (asked++, name.endsWith('.corp.example.com')), flooded() {} });
+const door = attachDns({ udp: [udp], tcp }, { lookup: (name) => (asked++, name.endsWith('.corp.example.com')), over: () => null, flooded() {} });
 const before = { udp: row('Udp', 'OutDatagrams'), tcp: row('Tcp', 'ActiveOpens') };
 let answered = 0;
 const ask = async (i) => {

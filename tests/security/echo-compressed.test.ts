@@ -22,7 +22,7 @@ afterAll(async () => {
 
 function curl(version: string, args: readonly string[]) {
   const { proxyUrl, caPath } = ground.gateway;
-  const through = ['-sSi', '--suppress-connect-headers', '-m', '10', version, '-x', proxyUrl, '--cacert', caPath];
+  const through = ['-sSi', '--suppress-connect-headers', '-m', '30', version, '-x', proxyUrl, '--cacert', caPath];
   ground.upstream.forget();
   return runClient('curl', [...through, ...args, 'https://api.example/fine']);
 }
@@ -79,7 +79,7 @@ describe.each(['--http1.1', '--http2'])('over curl %s, a credential does not com
     ground.upstream.answerWith(() => compressed('x-gzip', archive, 'length'));
     const { proxyUrl, caPath } = ground.gateway;
     const { stdout } = await runClient('curl', [
-      ...['-sS', '-m', '10', version, '-x', proxyUrl, '--cacert', caPath],
+      ...['-sS', '-m', '30', version, '-x', proxyUrl, '--cacert', caPath],
       ...['-D', '-', '--suppress-connect-headers', '-o', path, 'https://api.example/fine'],
     ]);
     const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -86,7 +86,7 @@ const readers: [string, () => ReturnType<typeof runClient>][] = [
 ];
 
 function curl(...args: string[]) {
-  return runClient('curl', ['-sS', '-m', '10', ...args, `https://${host}/`], { env: clientEnvironment(gateway) });
+  return runClient('curl', ['-sS', '-m', '30', ...args, `https://${host}/`], { env: clientEnvironment(gateway) });
 }
 
 describe('a real client reads a compressed answer to its end, and no credential in it', () => {
@@ -98,7 +98,7 @@ describe('a real client reads a compressed answer to its end, and no credential 
   });
 
   test('an event of a compressed stream arrives before the next is sent', async () => {
-    const client = startClient('curl', ['-sSN', '-m', '10', '--compressed', `https://${host}/events`], {
+    const client = startClient('curl', ['-sSN', '-m', '30', '--compressed', `https://${host}/events`], {
       env: clientEnvironment(gateway),
     });
     expect(await client.stdout.until('\n\n')).toBe('data: first\n\n');

@@ -61,7 +61,7 @@ describe('a connection that a rule led here is judged by where it was going', ()
 
   test('a name that is looked up is reached, whatever resolver the sandbox believes it asks', async () => {
     const run = await network.first.run(
-      ['curl', '-sS', '-4', '-m', '10', '--cacert', network.caPath, `https://${host}/named`],
+      ['curl', '-sS', '-4', '-m', '30', '--cacert', network.caPath, `https://${host}/named`],
       { resolvConf: network.resolvConf('203.0.113.53') },
     );
     expect(run.stdout).toContain('"url":"/named"');

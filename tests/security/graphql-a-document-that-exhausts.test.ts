@@ -1,5 +1,6 @@
 // A document must not cost more to judge than to send: size, depth, words and fragments are bounded, and the time is too.
 import { expect, test } from 'vitest';
+import { cpuMsOf } from '../support/cpu-time.ts';
 import { ask } from '../unit/authorize/graphql-ask.ts';
 
 const chain = (levels: number) =>
@@ -25,18 +26,20 @@ test.each([
   ['many operations', Array.from({ length: 50 }, (_, n) => `query Q${n} { viewer { login } }`).join(' ')],
 ])('%s: refused at once', async (_what, request) => {
   const body = typeof request === 'string' ? { query: request } : request;
-  const startedMs = performance.now();
-  expect((await ask(body)).said).toMatch(/^github\.graphql: /);
-  expect(performance.now() - startedMs).toBeLessThan(1000);
+  const spentMs = await cpuMsOf(async () => {
+    expect((await ask(body)).said).toMatch(/^github\.graphql: /);
+  });
+  expect(spentMs).toBeLessThan(1000);
 });
 
 test.each([
   ['below a field', `{ viewer { ...F0 } } ${chain(25)} fragment F25 on User { login }`],
   ['at the root', `{ ...F0 } ${rootChain} fragment F25 on Query { viewer { login } }`],
 ])('fragments that double %s are judged once', async (_where, query) => {
-  const startedMs = performance.now();
-  expect((await ask(query)).said).toBe('allowed');
-  expect(performance.now() - startedMs).toBeLessThan(1000);
+  const spentMs = await cpuMsOf(async () => {
+    expect((await ask(query)).said).toBe('allowed');
+  });
+  expect(spentMs).toBeLessThan(1000);
 });
 
 test('nesting is bounded also where everything in it may be selected', async () => {

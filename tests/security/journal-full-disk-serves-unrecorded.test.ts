@@ -3,12 +3,15 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
+import { createApprovalNotes } from '../../src/approval-notes.ts';
 import { createAudit } from '../../src/audit/audit-stage.ts';
 import { Feed } from '../../src/audit/feed.ts';
 import { JournalUnavailableError } from '../../src/audit/journal.ts';
 import type { JournalFs } from '../../src/audit/journal-disk.ts';
 import { readJournal } from '../../src/audit/read-journal.ts';
 import { verifyJournal } from '../../src/audit/verify.ts';
+import { openAskingStage } from '../support/asking-stage.ts';
+import { handMadePolicy } from '../support/hand-made-policy.ts';
 import { collect, journalDirectory, openJournal, quiet, sampleRecord } from '../unit/audit/journal-fixture.ts';
 
 /** A disk with so many bytes left; the write that crosses the end is cut short, as a real one is. */
@@ -107,5 +110,61 @@ describe('a full disk stops the service, not the record', () => {
     failing = false;
     journal.flush();
     expect(journal.healthy).toBe(true);
+  });
+});
+
+describe('while the disk is full nobody is let through by a person either', () => {
+  const by = 'user 0';
+  const url = 'https://ask.example/v1/things';
+  const line = '  - { host: ask.example }';
+  const yes = [
+    { answer: 'approve', for: 'once', by },
+    { answer: 'approve', for: 'minutes', minutes: 5, scope: 'path', by },
+    { answer: 'approve', for: 'always', scope: 'host', line, by },
+  ] as const;
+
+  function openGround() {
+    const directory = journalDirectory();
+    const disk = smallDisk();
+    const journal = openJournal(directory, { fs: { writeSync: disk.writeSync } });
+    const policy = handMadePolicy({ allow: [{ host: 'ask.example', ask: true }] });
+    const stage = openAskingStage(policy, createApprovalNotes(journal));
+    const held = stage.outcome(stage.flowOf('POST', url));
+    return { directory, disk, journal, stage, held };
+  }
+
+  test.each(yes)('a disk that has filled up since is found out by the answer itself: $for', async (answer) => {
+    const { directory, disk, journal, stage, held } = openGround();
+    disk.room = 0;
+    expect(journal.healthy).toBe(true);
+    await expect(stage.desk.answer('q1', answer)).rejects.toMatchObject({ reason: 'unrecorded' });
+    expect(journal.healthy).toBe(false);
+    for (const one of yes) await expect(stage.desk.answer('q1', one)).rejects.toThrow('so nothing is approved');
+    await expect(stage.desk.startLearning('one')).rejects.toThrow('so nothing is approved');
+    expect(stage.inForce.set).toEqual({ approvals: [], learning: [] });
+    expect(stage.written).toEqual([]);
+    expect(stage.desk.list()).toHaveLength(1);
+
+    disk.room = Number.POSITIVE_INFINITY;
+    await vi.waitFor(() => expect(journal.healthy).toBe(true), { timeout: 2000 });
+    await stage.desk.answer('q1', yes[0]);
+    expect(await held).toBe('allow[0]');
+    journal.close();
+    const notes = (await collect(readJournal(directory))).map((entry) => 'answer' in entry && entry.answer);
+    expect(notes).toEqual([expect.stringContaining('approve'), 'not granted', 'approve once']);
+    expect(await verifyJournal(directory)).toMatchObject({ ok: true });
+  });
+
+  test('a no is a no all the same, and so is the end of an approval', async () => {
+    const { disk, journal, stage, held } = openGround();
+    await stage.desk.answer('q1', yes[1]);
+    expect(await held).toBe('approval a1');
+    const second = stage.outcome(stage.flowOf('POST', `${url}/2`));
+    disk.room = 0;
+    expect(await stage.desk.withdraw('a1', by)).toBe(true);
+    journal.close();
+    await stage.desk.answer('q2', { answer: 'deny', by });
+    expect(await second).toBe('approval.denied');
+    expect(stage.inForce.set.approvals).toEqual([]);
   });
 });

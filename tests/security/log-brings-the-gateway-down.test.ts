@@ -95,7 +95,7 @@ describe('a terminal shows text, not commands', () => {
     });
     expect(line.trimEnd().split('\n')).toHaveLength(1);
     expect(line.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    expect(line).toContain('\\u001b[2J');
+    expect(line).toContain('\\x1b[2J');
   });
 
   test('short lines say time, level, message, fields and the causes of an error', () => {

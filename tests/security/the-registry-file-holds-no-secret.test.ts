@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { SandboxRegistry } from '../../src/identify/registry.ts';
-import { createFileBackup } from '../../src/identify/registry-backup.ts';
 import { toPublic } from '../../src/identify/sandbox-record.ts';
+import { openFileRegistry } from '../support/file-registry.ts';
 
 let directory: string;
 
@@ -17,18 +16,14 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 describe('the secret of a sandbox is nowhere but where it was handed out', () => {
   test('not on the disk, not in the record, not in what the admin API shows', async () => {
-    const registry = await SandboxRegistry.open({
-      backup: createFileBackup(join(directory, 'registry.json')),
-      knownCredentials: () => new Set<string>(),
-      socketDirectory: directory,
-    });
+    const { registry, close } = await openFileRegistry(join(directory, 'registry.json'));
     const { record, secret } = await registry.register({
       id: 'one',
       container_ip: '172.18.0.5',
       proof: ['ip', 'secret'],
     });
     registry.touch(record);
-    await registry.close();
+    await close();
 
     const onDisk = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
     expect(onDisk).toHaveLength(1);

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { copyBuiltDist } from './built-dist.ts';
 import type { DockerWorld } from './docker-world.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '');
@@ -21,12 +22,12 @@ const programs = [...forBuilding, ...forTrying, 'node', 'curl', 'git', 'gh'];
 
 /** A folder with what the images are built from, as a clone has it. */
 export function makeClone(folder: string): void {
-  for (const name of ['docker', 'docker-compose.yml', '.dockerignore', 'config', 'package.json'])
+  for (const name of ['docker', 'docker-compose.yml', '.dockerignore', 'config', 'dashboard', 'package.json'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   const prebuilt = join(folder, 'docker', 'prebuilt');
   mkdirSync(join(prebuilt, 'node_modules'), { recursive: true });
-  execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs'), join(prebuilt, 'dist')]);
-  for (const name of ['config', 'package.json', 'node_modules/koffi', 'node_modules/@koromix'])
+  copyBuiltDist(join(prebuilt, 'dist'));
+  for (const name of ['config', 'dashboard', 'package.json', 'node_modules/koffi', 'node_modules/@koromix'])
     cpSync(join(root, name), join(prebuilt, name), { recursive: true });
 }
 

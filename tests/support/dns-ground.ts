@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type Answer, type DecodedPacket, decode, encode, type RecordType } from 'dns-packet';
 import { attachDns, type DnsPorts } from '../../src/accept/dns-door.ts';
+import { createDnsLimits } from '../../src/accept/dns-limits.ts';
+import { LocalMeters } from '../../src/store/local-meters.ts';
 
 export const typeNumbers = { A: 1, NS: 2, SOA: 6, NULL: 10, PTR: 12, MX: 15, TXT: 16, AAAA: 28, HTTPS: 65, ANY: 255 };
 
@@ -27,11 +29,15 @@ export async function openDnsGround(isAllowed: (name: string) => boolean = () =>
   await Promise.all([once(udp, 'listening'), once(tcp, 'listening')]);
   const lookups: string[] = [];
   const floods: number[] = [];
+  const limits = { dnsPerSecond: 100, gateway: { dnsPerSecond: 2000 } };
+  const countQuestion = createDnsLimits({ limits: () => limits, meters: new LocalMeters() });
+  const asker = { door: 'namespace', address: null, socketOf: 'sbx_test', proxyAuthorization: null };
   const ports: DnsPorts = {
     lookup: (name, type) => {
       lookups.push(`${name} ${type}`);
       return isAllowed(name.toLowerCase());
     },
+    over: () => countQuestion(asker),
     flooded: () => floods.push(lookups.length),
   };
   const door = attachDns({ udp: [udp], tcp }, ports);

@@ -5,12 +5,12 @@ import type { DnsPorts } from '../../src/accept/dns-door.ts';
 import { createLookup } from '../../src/accept/dns-lookup.ts';
 import { describeFlow, type RecordBody } from '../../src/audit/record.ts';
 import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
-import { SandboxLimits } from '../../src/authorize/limits.ts';
 import { createIdentifyStage } from '../../src/identify/identify-stage.ts';
 import type { SandboxRegistry } from '../../src/identify/registry.ts';
 import { admissionPath } from '../../src/request-path.ts';
 import { createRequestServer } from '../../src/serve-request.ts';
 import { callerFrom, noGitPorts } from './hand-made-flow.ts';
+import { requestLimits } from './hand-made-gate.ts';
 import { type HandMadePolicy, handMadePolicy } from './hand-made-policy.ts';
 import { openTestRegistry, type TestClock } from './memory-registry.ts';
 
@@ -31,7 +31,7 @@ export async function openDnsPath(made: HandMadePolicy): Promise<DnsPath> {
   let policy = handMadePolicy(made);
   let nowMs = 0;
   const records: RecordBody[] = [];
-  const limits = new SandboxLimits({ limits: () => ({ requestsPerMinute: 1, concurrentRequests: 1 }) });
+  const limits = requestLimits({ requestsPerMinute: 1, burst: 1, concurrentRequests: 1 });
   const never = (): never => {
     throw new Error('a lookup is not forwarded');
   };
@@ -52,7 +52,7 @@ export async function openDnsPath(made: HandMadePolicy): Promise<DnsPath> {
   });
   const caller = callerFrom({ door: `namespace ${record.id}`, socketOf: record.id });
   const path: DnsPath = {
-    ...createLookup(server, caller, () => nowMs),
+    ...createLookup({ ...server, countQuestion: () => null }, caller, () => nowMs),
     id: record.id,
     records,
     registry,

@@ -2,14 +2,14 @@
 
 export async function eventually<T>(
   look: () => T | Promise<T>,
-  what: string,
-  timeoutMs = 8_000,
+  what: string | (() => string),
+  timeoutMs = 20_000,
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (performance.now() > deadline) throw new Error(`waited in vain: ${what}`);
+    if (performance.now() > deadline) throw new Error(`waited in vain: ${typeof what === 'string' ? what : what()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

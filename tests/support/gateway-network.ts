@@ -125,7 +125,7 @@ export async function openGatewayNetwork(options: GatewayNetworkOptions): Promis
       output,
       end,
       curl: (from, ...args) =>
-        from.run(['curl', '-sS', '-m', '10', '--cacert', caPath, '-g', ...args], { resolvConf: resolvConf() }),
+        from.run(['curl', '-sS', '-m', '30', '--cacert', caPath, '-g', ...args], { resolvConf: resolvConf() }),
       async register(registration) {
         const reply = await admin('POST', '/internal/containers', registration);
         if (reply.status !== 201) throw new Error(`register: ${reply.status} ${reply.body}`);

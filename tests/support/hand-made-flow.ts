@@ -1,7 +1,7 @@
 // Flows, callers, sandboxes and canonical requests made by hand, for tests of one stage alone.
 import { canonicalTarget } from '../../src/accept/canonical-path.ts';
-import type { GitPorts } from '../../src/authorize/git/authorize-git.ts';
-import type { GithubPorts } from '../../src/authorize/github/github-ports.ts';
+import type { AuthorizePorts } from '../../src/authorize/authorize-stage.ts';
+import type { AskingGithub, GithubPorts } from '../../src/authorize/github/github-ports.ts';
 import type { Exchange } from '../../src/flow/exchange.ts';
 import type { Accepted, Caller, CanonicalRequest, RawRequest } from '../../src/flow/flow.ts';
 import { HeaderList } from '../../src/flow/header-list.ts';
@@ -65,7 +65,12 @@ export function acceptedFlow(caller: Caller, canonical: CanonicalRequest, over: 
 }
 
 /** For flows that are not of git: whoever uses one of these has taken a wrong turn. */
-export const noGitPorts: GitPorts & GithubPorts = {
+export const noGitPorts: AuthorizePorts = {
+  // No budget in these tests: those that have one use their own.
+  budget: { admit: () => undefined },
+  // Nobody has approved anything, and nobody is there to be asked.
+  asking: { ask: async () => ({ granted: false, why: 'nobody-watches', by: null }) },
+  approvals: { policyFor: (policy) => policy, coversEffect: () => false },
   spool: new Spool('/nonexistent', () => 0),
   openGitServer: () => {
     throw new Error('no git server is asked here');
@@ -80,6 +85,15 @@ export const noGitPorts: GitPorts & GithubPorts = {
     pull: () => Promise.reject(new Error('no pull request is asked for here')),
     repositoryById: () => Promise.reject(new Error('no repository is looked up here')),
     graphql: () => Promise.reject(new Error('no node is looked up here')),
+  },
+};
+
+/** For calls of GitHub's API: nobody is there to be asked about one. */
+export const nobodyToAsk: Omit<AskingGithub, keyof GithubPorts> = {
+  asking: noGitPorts.asking,
+  approvals: noGitPorts.approvals,
+  decideNow: () => {
+    throw new Error('nothing is judged again here');
   },
 };
 

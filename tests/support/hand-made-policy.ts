@@ -5,6 +5,7 @@ import { compileGlob } from '../../src/kit/glob.ts';
 import { parseBlockedApiPattern } from '../../src/policy/blocked-api.ts';
 import type { AllowRule, CompiledPolicy, CredentialSpec, HostPattern } from '../../src/policy/compiled.ts';
 import { parseHostPattern } from '../../src/policy/host-pattern.ts';
+import { noBudgets, usualLimits } from './hand-made-limits.ts';
 
 export interface HandMadeRule {
   readonly host: string;
@@ -14,6 +15,7 @@ export interface HandMadeRule {
   readonly plainHttp?: boolean;
   readonly tunnel?: boolean;
   readonly conversation?: boolean;
+  readonly ask?: boolean;
 }
 
 export interface HandMadeCredential {
@@ -28,6 +30,7 @@ export interface HandMadePolicy {
   readonly blocked?: Readonly<Record<string, readonly string[]>>;
   readonly githubHosts?: readonly string[];
   readonly effects?: readonly GithubEffect[];
+  readonly asks?: readonly GithubEffect[];
   readonly gitHosts?: readonly string[];
   readonly publicFetch?: boolean;
   readonly protectedPaths?: readonly string[];
@@ -40,7 +43,7 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
   const credentials = (made.credentials ?? []).map(credentialSpec);
   return {
     origin: 'hand-made',
-    listen: { proxy: [], mtls: [], gateway: [] },
+    listen: { proxy: [], mtls: [], gateway: [], dashboard: null, workers: 1 },
     docker: { socket: '/var/run/docker.sock', registerLabelled: false, network: null },
     rulesFor: (host) => {
       const covering = allow.filter((rule) => rule.host.covers(host));
@@ -70,21 +73,14 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
       bot: new Set(made.effects ?? defaultEffects),
       user: new Set(made.effects ?? defaultEffects),
     },
+    githubAsks: { bot: new Set(made.asks ?? []), user: new Set(made.asks ?? []) },
+    approvals: { answerWithinMs: 60_000, held: 500, heldPerSandbox: 100 },
     gitHosts: new Set(made.gitHosts ?? []),
     publicFetch: made.publicFetch ?? false,
     secrets: { scrub: true, misplaced: 'refuse', conversations: 'record', searchedBodyBytes: 16 * 1024 ** 2 },
-    limits: {
-      requestsPerMinute: 6000,
-      concurrentRequests: 256,
-      connections: 1024,
-      headBytes: 65536,
-      requestBodyBytes: 0,
-      pushBytes: 1024 ** 3,
-      spoolBytes: 1024 ** 3,
-      connectTimeoutMs: 10_000,
-      headersTimeoutMs: 600_000,
-      idleTimeoutMs: 600_000,
-    },
+    limits: usualLimits,
+    budgets: noBudgets,
+    store: null,
     upstream: { resolve: [], extraRoots: [], proxy: null },
     audit: { maxFileBytes: 1, keepFiles: 1 },
     warnings: [],
@@ -121,6 +117,7 @@ function allowRule(made: HandMadeRule, index: number): AllowRule {
     plainHttp: made.plainHttp ?? false,
     tunnel: made.tunnel ?? false,
     conversation: made.conversation ?? false,
+    ask: made.ask ?? false,
   };
 }
 

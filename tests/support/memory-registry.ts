@@ -1,7 +1,8 @@
-// A registry with its backup in memory and a clock the test moves.
+// A registry whose store is in memory, and a clock the test moves.
+import type { ClaimTaken, RegistrationStore, StoredRegistration } from '../../src/flow/shared-store.ts';
 import { type RegistryOptions, SandboxRegistry } from '../../src/identify/registry.ts';
-import type { RegistryBackup } from '../../src/identify/registry-backup.ts';
 import type { StoredSandbox } from '../../src/identify/sandbox-record.ts';
+import { readRegistered } from '../../src/identify/stored-registration.ts';
 
 export class TestClock {
   nowMs = Date.parse('2026-01-01T00:00:00Z');
@@ -13,20 +14,44 @@ export class TestClock {
   }
 }
 
-export class MemoryBackup implements RegistryBackup {
-  sandboxes: readonly StoredSandbox[] = [];
-  saves = 0;
+/** Outlives a registry, as the file does. */
+export class MemoryBackup implements RegistrationStore {
+  readonly #held = new Map<string, StoredRegistration>();
   failure: Error | null = null;
 
-  async load(): Promise<readonly StoredSandbox[]> {
-    return this.sandboxes;
+  get sandboxes(): StoredSandbox[] {
+    return [...this.#held.values()].map(readRegistered);
   }
 
-  async save(sandboxes: readonly StoredSandbox[]): Promise<void> {
-    this.saves++;
-    if (this.failure !== null) throw this.failure;
-    this.sandboxes = sandboxes;
+  async load(): Promise<readonly StoredRegistration[]> {
+    return [...this.#held.values()];
   }
+
+  async add(registration: StoredRegistration): Promise<ClaimTaken | null> {
+    if (this.failure !== null) throw this.failure;
+    this.#held.set(registration.id, registration);
+    return null;
+  }
+
+  async replace(registration: StoredRegistration): Promise<boolean> {
+    if (this.failure !== null) throw this.failure;
+    if (!this.#held.has(registration.id)) return false;
+    this.#held.set(registration.id, registration);
+    return true;
+  }
+
+  async remove(id: string): Promise<{ unconfirmed: string[] }> {
+    if (this.failure !== null) throw this.failure;
+    this.#held.delete(id);
+    return { unconfirmed: [] };
+  }
+
+  extend(id: string, expiresAtMs: number): void {
+    const held = this.#held.get(id);
+    if (held !== undefined) this.#held.set(id, { ...held, expiresAtMs });
+  }
+
+  watch(): void {}
 }
 
 export interface TestRegistry {
@@ -35,11 +60,15 @@ export interface TestRegistry {
   readonly backup: MemoryBackup;
 }
 
-export async function openTestRegistry(over: Partial<RegistryOptions> = {}): Promise<TestRegistry> {
+export interface TestRegistryOptions extends Partial<Omit<RegistryOptions, 'store'>> {
+  readonly backup?: MemoryBackup;
+}
+
+export async function openTestRegistry(options: TestRegistryOptions = {}): Promise<TestRegistry> {
+  const { backup = new MemoryBackup(), ...over } = options;
   const clock = new TestClock();
-  const backup = new MemoryBackup();
   const registry = await SandboxRegistry.open({
-    backup,
+    store: { registrations: backup, away: null, onAway: () => () => {} },
     knownCredentials: () => new Set(['github', 'anthropic']),
     socketDirectory: '/run/sallyport/sandboxes',
     now: clock.now,

@@ -14,7 +14,6 @@ import { openMtlsDoor } from '../../src/accept/mtls-door.ts';
 import { openProxyDoor } from '../../src/accept/proxy-door.ts';
 import { describeFlow, type RecordBody } from '../../src/audit/record.ts';
 import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
-import { SandboxLimits } from '../../src/authorize/limits.ts';
 import { createForwardStage } from '../../src/forward/forward-stage.ts';
 import { identifyForRenewal } from '../../src/identify/identify-caller.ts';
 import { createIdentifyStage } from '../../src/identify/identify-stage.ts';
@@ -26,6 +25,7 @@ import { parseHostPattern } from '../../src/policy/host-pattern.ts';
 import { admissionPath, requestPath, type Stages } from '../../src/request-path.ts';
 import { createRequestServer } from '../../src/serve-request.ts';
 import { noGitPorts } from './hand-made-flow.ts';
+import { requestLimits } from './hand-made-gate.ts';
 import { handMadePolicy } from './hand-made-policy.ts';
 import { openTestRegistry } from './memory-registry.ts';
 import { makeSecretStore } from './secret-store.ts';
@@ -75,14 +75,15 @@ export async function openMtlsGround(farSide: FarSide | null = null): Promise<Mt
       { host: 'plain.example', plainHttp: true },
     ],
   });
-  const policy = () => ({
+  const inForce = {
     ...made,
     upstream: {
       resolve: made.allow.map((rule) => ({ host: patternOf(rule.host.text), address: host!, port: Number(port) })),
       extraRoots: farSide === null ? [] : [readFileSync(farSide.rootPath, 'utf8')],
       proxy: null,
     },
-  });
+  };
+  const policy = () => inForce;
   const sweeper = new Sweeper();
   const lookup = () => Promise.resolve([]);
   const forward = createForwardStage(
@@ -93,7 +94,7 @@ export async function openMtlsGround(farSide: FarSide | null = null): Promise<Mt
   const stages: Stages = {
     accept: createAcceptStage('test'),
     identify: createIdentifyStage(registry),
-    authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => made.limits }), noGitPorts),
+    authorize: createAuthorizeStage(policy, requestLimits(made.limits), noGitPorts),
     inject,
     forward,
   };
@@ -106,23 +107,26 @@ export async function openMtlsGround(farSide: FarSide | null = null): Promise<Mt
     requireJournal: () => {},
   });
   const connections = new Set<OpenConnection>();
-  const { headBytes, requestBodyBytes, idleTimeoutMs } = made.limits;
+  const { headBytes, requestBodyBytes, clientHeadTimeoutMs, idleTimeoutMs } = made.limits;
   const ports: DoorPorts = {
     ...requests,
     confirm: () => null,
+    countQuestion: () => null,
     contextFor: (name) => leaves.contextFor(name),
     settings: () => ({
       sweeper,
       headBytes,
       requestBodyBytes,
+      clientHeadTimeoutMs,
       idleTimeoutMs,
       carriesCredential: inject.carriesCredential,
     }),
     opened: (connection) => {
-      if (connections.size >= ground.maxConnections) return false;
+      if (connections.size >= ground.maxConnections) return 'limit.connections';
       connections.add(connection);
       return true;
     },
+    identified: () => true,
     closed: (connection) => connections.delete(connection),
   };
   registry.onRemoved((id) => {
@@ -163,7 +167,7 @@ export async function openMtlsGround(farSide: FarSide | null = null): Promise<Mt
       for (const connection of connections) connection.destroy();
       forward.drop(null);
       sweeper.stop();
-      await registry.close();
+      registry.close();
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -62,7 +62,7 @@ async function curlIn(
   const at = address ?? syntheticAddresses(hostname).v4;
   const dial = isName ? ['--resolve', `${hostname}:${portOf(url)}:${at}`] : [];
   const end = '\n%{http_code}';
-  const command = ['curl', '-sS', '-m', '10', '--cacert', caPath, ...dial, '-w', end, '-g', ...more, url];
+  const command = ['curl', '-sS', '-m', '30', '--cacert', caPath, ...dial, '-w', end, '-g', ...more, url];
   const { code: exit, stdout, stderr } = await namespace.run(command);
   const cut = stdout.lastIndexOf('\n');
   const body = stdout.slice(0, cut);

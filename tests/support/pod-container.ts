@@ -72,7 +72,7 @@ function wordsOf({ folder, built, enter }: PodHost, container: Container, comman
   // As docker/gateway.Dockerfile lays it out; modules may be a link in a clone.
   const image: readonly (readonly [from: string, to: string])[] = [
     [join(built, 'dist'), '/opt/sallyport/dist'],
-    ...['config', 'package.json'].map((name) => [join(root, name), `/opt/sallyport/${name}`] as const),
+    ...['config', 'dashboard', 'package.json'].map((name) => [join(root, name), `/opt/sallyport/${name}`] as const),
     [realpathSync(join(root, 'node_modules')), '/opt/sallyport/node_modules'],
     ...['sallyport', 'healthcheck'].map((name) => [join(root, 'docker', name), `/usr/local/bin/${name}`] as const),
     [process.execPath, '/usr/local/bin/node'],

@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { afterAll } from 'vitest';
 import { stringify } from 'yaml';
+import { afterThisFile } from './after-this-file.ts';
 import type { PretendProvider } from './pretend-provider.ts';
 import { runClient } from './run-client.ts';
 import { type BuiltCommand, buildCommand } from './spawn-gateway.ts';
@@ -45,7 +45,18 @@ export interface AgentGround {
 const agents = process.env.SALLYPORT_TEST_AGENTS ?? join(homedir(), '.cache', 'sallyport-tests', 'agents');
 /** Built once for a test file. */
 let built: BuiltCommand | null = null;
-afterAll(() => built?.remove());
+
+function builtForThisFile(): BuiltCommand {
+  if (built === null) {
+    const made = buildCommand({});
+    built = made;
+    afterThisFile(() => {
+      built = null;
+      made.remove();
+    });
+  }
+  return built;
+}
 
 const border = '--- the environment ---';
 
@@ -57,8 +68,7 @@ export function makeAgentGround(
 ): AgentGround {
   if (!existsSync(join(agents, 'installed')))
     throw new Error('the agents are not installed: run scripts/install-agents');
-  built ??= buildCommand({});
-  const main = join(built.home, 'package', 'dist', 'main.cjs');
+  const main = join(builtForThisFile().home, 'package', 'dist', 'main.cjs');
   const ground = mkdtempSync(join(tmpdir(), 'sallyport-agent-'));
   const home = join(ground, 'home');
   const project = join(home, 'project');

@@ -23,7 +23,7 @@ export interface Frame {
 
 export type FieldPairs = readonly (readonly [string, string])[];
 
-function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+export function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head.writeUInt8(type, 3);
@@ -38,7 +38,7 @@ function hpackText(text: string): Buffer {
   return Buffer.concat([Buffer.from([bytes.length]), bytes]);
 }
 
-function hpack(fields: FieldPairs): Buffer {
+export function hpack(fields: FieldPairs): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), hpackText(name), hpackText(value)]));
 }
 
@@ -126,6 +126,11 @@ export class FramePeer {
       this.onFrame?.(read);
     }
   }
+}
+
+/** The error code of the last GOAWAY that came; null: none did. */
+export function goawayCode({ frames }: FramePeer): number | null {
+  return frames.findLast(({ type }) => type === goaway)?.payload.readUInt32BE(4) ?? null;
 }
 
 export interface FrameUpstream {

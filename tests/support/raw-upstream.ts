@@ -28,9 +28,11 @@ export interface RawUpstreamOptions {
   /** Null: plain TCP. */
   readonly tls: { readonly ca: TestCa; readonly names: readonly string[]; readonly alpn?: readonly string[] } | null;
   readonly serve: ServeConnection;
+  /** For one that comes back where it was; else the system chooses. */
+  readonly port?: number;
 }
 
-export async function startRawUpstream({ tls, serve }: RawUpstreamOptions): Promise<RawUpstream> {
+export async function startRawUpstream({ tls, serve, port: asked = 0 }: RawUpstreamOptions): Promise<RawUpstream> {
   const sockets = new Set<Socket>();
   /** The TCP socket below each TLS one, by the port of its peer. */
   const bare = new Map<number | undefined, Socket>();
@@ -56,7 +58,7 @@ export async function startRawUpstream({ tls, serve }: RawUpstreamOptions): Prom
     bare.set(socket.remotePort, socket);
     socket.on('close', () => bare.delete(socket.remotePort));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(asked, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     port,

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { copyBuiltDist, nodeFlags } from './built-dist.ts';
 import { asUser } from './namespace.ts';
 import { type ClientRun, runClient } from './run-client.ts';
 
@@ -66,7 +67,7 @@ export function makeRunGround(config: Readonly<Record<string, unknown>>): RunGro
     writeFileSync(folderOf(user, 'sallyport.yaml'), stringify({ version: 1, ...config }));
   }
   const commandOf = (user: RunUser, args: readonly string[]): [string, ...string[]] => {
-    const command = [process.execPath, main, ...args] as [string, ...string[]];
+    const command = [process.execPath, ...nodeFlags, main, ...args] as [string, ...string[]];
     return user === 'root' ? command : ([...asUser(uids[user]), ...command] as unknown as [string, ...string[]]);
   };
   const surroundings = (user: RunUser, options: RunOptions) => ({
@@ -115,8 +116,8 @@ export function readableByAll(path: string): string {
 /** The package as it would be installed: nothing in it is a link into the clone, which others may not be able to read. */
 function layPackage(folder: string): string {
   mkdirSync(folder, { mode: 0o755 });
-  execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs'), join(folder, 'dist')]);
-  for (const name of ['config', 'package.json', 'node_modules/koffi', 'node_modules/@koromix']) {
+  copyBuiltDist(join(folder, 'dist'));
+  for (const name of ['config', 'dashboard', 'package.json', 'node_modules/koffi', 'node_modules/@koromix']) {
     cpSync(join(root, name), join(folder, name), { recursive: true, dereference: true });
   }
   execFileSync('chmod', ['-R', 'a+rX', folder]);

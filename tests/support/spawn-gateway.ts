@@ -1,11 +1,12 @@
 // The gateway as an operator runs it: the built command in a process of its own, for the tests that signal and kill it.
-// Built once per test file, from the source as it is, beside the package's own config and dependencies.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+// Built once for all test files, from the source as it is, beside the package's own config and dependencies.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { copyBuiltDist, nodeFlags } from './built-dist.ts';
 import { eventually } from './eventually.ts';
 import { type ClientRun, runClient } from './run-client.ts';
 
@@ -16,11 +17,13 @@ export interface BuiltCommand {
   readonly home: string;
   /** Runs `sallyport …` to its end. */
   run(args: readonly string[], input?: string): Promise<ClientRun>;
-  /** Starts `sallyport …` and does not wait. */
-  start(args: readonly string[]): RunningCommand;
+  /** Starts `sallyport …` and does not wait. `through`: a program that runs it, such as prlimit. */
+  start(args: readonly string[], through?: readonly string[]): RunningCommand;
   /** Starts `sallyport up` and waits until its door is open. */
-  up(): Promise<RunningGateway>;
+  up(through?: readonly string[]): Promise<RunningGateway>;
   writeConfig(document: Record<string, unknown>): void;
+  /** The same command for a second gateway: the CA and the configuration of this one, and a state of its own. */
+  beside(): BuiltCommand;
   remove(): void;
 }
 
@@ -40,16 +43,21 @@ export interface RunningGateway extends RunningCommand {
 
 export function buildCommand(document: Record<string, unknown>): BuiltCommand {
   const home = mkdtempSync(join(tmpdir(), 'sallyport-built-'));
-  execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs'), join(home, 'package', 'dist')]);
-  for (const name of ['config', 'package.json', 'node_modules'])
+  mkdirSync(join(home, 'package'));
+  copyBuiltDist(join(home, 'package', 'dist'));
+  for (const name of ['config', 'dashboard', 'package.json', 'node_modules'])
     symlinkSync(join(root, name), join(home, 'package', name));
-  const main = join(home, 'package', 'dist', 'main.cjs');
+  return commandIn(home, join(home, 'package', 'dist', 'main.cjs'), document);
+}
+
+function commandIn(home: string, main: string, document: Record<string, unknown>): BuiltCommand {
   const env = { SALLYPORT_HOME: join(home, 'state'), SALLYPORT_CONFIG: join(home, 'sallyport.yaml'), NO_COLOR: '1' };
   const writeConfig = (next: Record<string, unknown>): void =>
     writeFileSync(env.SALLYPORT_CONFIG, stringify({ version: 1, listen: { proxy: '127.0.0.1:0' }, ...next }));
   writeConfig(document);
-  const start = (args: readonly string[]): RunningCommand => {
-    const child = spawn(process.execPath, [main, ...args], {
+  const start = (args: readonly string[], through: readonly string[] = []): RunningCommand => {
+    const [program, ...rest] = [...through, process.execPath, ...nodeFlags, main, ...args];
+    const child = spawn(program!, rest, {
       env: { PATH: process.env.PATH ?? '', HOME: home, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -67,9 +75,10 @@ export function buildCommand(document: Record<string, unknown>): BuiltCommand {
     home,
     start,
     writeConfig,
-    run: (args, input = '') => runClient(process.execPath, [main, ...args], { env: { HOME: home, ...env }, input }),
-    async up() {
-      const running = start(['up', '--json']);
+    run: (args, input = '') =>
+      runClient(process.execPath, [...nodeFlags, main, ...args], { env: { HOME: home, ...env }, input }),
+    async up(through = []) {
+      const running = start(['up', '--json'], through);
       const door = await eventually(() => {
         if (running.child.exitCode !== null) throw new Error(`the gateway ended: ${running.output()}`);
         return /proxy http:\/\/127\.0\.0\.1:(\d+)/.exec(running.output());
@@ -77,6 +86,12 @@ export function buildCommand(document: Record<string, unknown>): BuiltCommand {
       const port = Number(door[1]);
       const caPath = join(env.SALLYPORT_HOME, 'ca', 'ca.pem');
       return { ...running, host: '127.0.0.1', port, proxyUrl: `http://127.0.0.1:${port}`, caPath };
+    },
+    beside() {
+      const other = mkdtempSync(join(tmpdir(), 'sallyport-beside-'));
+      mkdirSync(join(other, 'state', 'ca'), { recursive: true, mode: 0o700 });
+      cpSync(join(env.SALLYPORT_HOME, 'ca'), join(other, 'state', 'ca'), { recursive: true });
+      return commandIn(other, main, document);
     },
     remove: () => rmSync(home, { recursive: true, force: true }),
   };

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { afterThisFile } from './after-this-file.ts';
 
 export interface TestCa {
   /** PEM file of the root, for `upstream.ca`. */
@@ -12,16 +12,9 @@ export interface TestCa {
   issue(names: readonly string[], days?: number): { readonly key: string; readonly cert: string };
 }
 
-const made: string[] = [];
-
-// Registered before any hook of the test file, so it runs after all of them.
-afterAll(() => {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
-});
-
 export function makeTestCa(): TestCa {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-ca-'));
-  made.push(directory);
+  afterThisFile(() => rmSync(directory, { recursive: true, force: true }));
   const openssl = (...args: string[]): void => {
     execFileSync('openssl', args, { cwd: directory, stdio: 'pipe' });
   };

@@ -1,9 +1,9 @@
 // A whole gateway for a test: real doors, real admin socket, real journal, state in a directory of its own. Started in
 // this process from the source; `spawnGateway` is for the tests that kill one.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Gateway } from '../../src/cli/gateway-port.ts';
 import { createLog } from '../../src/kit/log.ts';
@@ -35,16 +35,32 @@ export interface TestGateway {
   stop(): Promise<void>;
 }
 
-/** The policy document without `version` and `listen`, which are filled in (port chosen by the system). */
-export async function startTestGateway(config: Record<string, unknown>): Promise<TestGateway> {
+/**
+ * The policy document without `version` and `listen`, which are filled in (port chosen by the system). `beside`: another
+ * gateway, whose CAs it gets.
+ */
+export async function startTestGateway(
+  config: Record<string, unknown>,
+  beside: Pick<TestGateway, 'caPath'> | null = null,
+): Promise<TestGateway> {
   const home = mkdtempSync(join(tmpdir(), 'sallyport-home-'));
   const configPath = join(home, 'sallyport.yaml');
   const writeConfig = (document: Record<string, unknown>): void =>
     writeFileSync(configPath, stringify({ version: 1, listen: { proxy: '127.0.0.1:0' }, ...document }));
   writeConfig(config);
+  if (beside !== null) {
+    mkdirSync(join(home, 'state'), { mode: 0o700 });
+    for (const folder of ['ca', 'identity-ca']) {
+      const theirs = join(dirname(beside.caPath), '..', folder);
+      if (existsSync(theirs)) cpSync(theirs, join(home, 'state', folder), { recursive: true });
+    }
+  }
   // What it says is for its operator; a test that wants it starts a process of its own (spawn-gateway.ts).
   const log = createLog({ level: 'silent' });
-  const gateway = await startGateway({ home: join(home, 'state'), config: configPath, log });
+  const gateway = await startGateway({ home: join(home, 'state'), config: configPath, log }).catch((error: unknown) => {
+    rmSync(home, { recursive: true, force: true });
+    throw error;
+  });
   const address = /127\.0\.0\.1:(\d+)/.exec(gateway.summary.doors[0]!)!;
   const port = Number(address[1]);
   const admin = (method: string, path: string, body?: unknown): Promise<AdminReply> =>

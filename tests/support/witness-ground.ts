@@ -57,7 +57,7 @@ export async function startWitness(
     },
     async stop() {
       docker.stop();
-      await registry.close();
+      registry.close();
     },
   };
 }

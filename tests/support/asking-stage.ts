@@ -1,0 +1,72 @@
+// The authorize stage with a real desk before it: for tests of what waits, and of what an approval covers.
+import type { DeskOptions } from '../../src/approvals/desk-ports.ts';
+import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
+import { ClientGone } from '../../src/flow/client-gone.ts';
+import type { CanonicalRequest, Identified } from '../../src/flow/flow.ts';
+import { HeaderList } from '../../src/flow/header-list.ts';
+import { Refusal } from '../../src/flow/refusal.ts';
+import type { Sandbox } from '../../src/flow/sandbox.ts';
+import type { CompiledPolicy } from '../../src/policy/compiled.ts';
+import { type DeskGround, openDesk } from './desk-ground.ts';
+import { acceptedFlow, callerFrom, canonicalOf, noGitPorts, sandboxWith } from './hand-made-flow.ts';
+import { requestLimits } from './hand-made-gate.ts';
+
+export interface AskingStage extends DeskGround {
+  policy: CompiledPolicy;
+  /** What came of a request: the rule that let it pass, the code of its refusal, `gone`, or `asked` while it waits. */
+  send(method: string, url: string, how?: Sent): Promise<string>;
+  /** The same, when it is over. */
+  outcome(flow: Identified): Promise<string>;
+  flowOf(method: string, url: string, how?: Sent): Identified;
+}
+
+export interface Sent {
+  readonly sandbox?: Partial<Sandbox>;
+  readonly fields?: [string, string][];
+  readonly kind?: CanonicalRequest['kind'];
+}
+
+export function openAskingStage(policy: CompiledPolicy, desk: Partial<DeskOptions> = {}): AskingStage {
+  const settings = () => ({ answerWithinMs: 120_000, held: 100, heldPerSandbox: 100 });
+  const ground = openDesk({ settings, ...desk });
+  ground.desk.watchers.begin();
+  const ports = { ...noGitPorts, asking: ground.desk, approvals: ground.inForce };
+  const limits = requestLimits({ requestsPerMinute: 1000, burst: 1000, concurrentRequests: 100 });
+  const stage = createAuthorizeStage(() => made.policy, limits, ports);
+  const outcome = async (flow: Identified): Promise<string> => {
+    try {
+      return (await stage.run(flow)).permission.rule;
+    } catch (error) {
+      if (error instanceof Refusal) return error.code;
+      if (error instanceof ClientGone) return 'gone';
+      throw error;
+    }
+  };
+  const flowOf = (method: string, url: string, how: Sent = {}): Identified => {
+    const canonical = canonicalOf(method, url, how.kind);
+    const headers = HeaderList.from(how.fields ?? []);
+    const exchange = { onAbandoned: null } as Identified['exchange'];
+    const sandbox = sandboxWith({ id: 'one', ...how.sandbox });
+    const sni = canonical.host;
+    return { ...acceptedFlow(callerFrom(), canonical, { headers, sni }), exchange, sandbox };
+  };
+  const made: AskingStage = {
+    ...ground,
+    policy,
+    outcome,
+    flowOf,
+    async send(method, url, how) {
+      const before = ground.desk.list().length;
+      const flow = flowOf(method, url, how);
+      const done = outcome(flow);
+      // Whether it waits is decided within the turn in which it came.
+      if (ground.desk.list().length > before) {
+        flow.exchange.onAbandoned?.();
+        await done;
+        return 'asked';
+      }
+      return done;
+    },
+  };
+  return made;
+}

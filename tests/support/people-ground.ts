@@ -1,0 +1,42 @@
+// The desk for people as a gateway puts it together, with a feed, a journal and a policy that the test holds in its hands.
+import type { FeedListener } from '../../src/audit/feed.ts';
+import { createPeopleDesk, type PeopleDesk, type PeopleParts } from '../../src/people-desk.ts';
+import { sandboxWith } from './hand-made-flow.ts';
+import { handMadePolicy } from './hand-made-policy.ts';
+
+export interface PeopleGround {
+  readonly people: PeopleDesk;
+  readonly journal: { healthy: boolean; readonly notes: Record<string, unknown>[] };
+  /** One request has ended. */
+  publish(): void;
+}
+
+export function openPeople(): PeopleGround {
+  const notes: Record<string, unknown>[] = [];
+  const journal = {
+    healthy: true,
+    notes,
+    append: (note: object) => notes.push({ ...note }),
+    flush: () => {},
+  };
+  const listeners = new Set<FeedListener>();
+  const people = createPeopleDesk({
+    policy: () => handMadePolicy({}),
+    registry: { lookUpId: (id: string) => sandboxWith({ id }), onRemoved: () => () => {} },
+    feed: {
+      subscribe: (listener: FeedListener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    journal,
+    spread: async () => {},
+  } as unknown as PeopleParts);
+  return {
+    people,
+    journal,
+    publish: () => {
+      for (const listener of listeners) listener({} as Parameters<FeedListener>[0]);
+    },
+  };
+}
