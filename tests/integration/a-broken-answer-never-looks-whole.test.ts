@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { startFarGateway } from '../support/far-gateway.ts';
 import { type RawUpstream, type ServeConnection, startRawUpstream } from '../support/raw-upstream.ts';
@@ -28,6 +28,9 @@ afterAll(async () => {
   await upstream.close();
 });
 
+// An upstream that fails again and again is left alone: every attempt here begins anew.
+beforeEach(() => gateway.gateway.reload());
+
 /** The far side says this and closes: in good order, or with a reset. */
 function says(text: string, how: 'close' | 'reset' = 'close'): ServeConnection {
   return async ({ wire, socket, reset }) => {
@@ -42,7 +45,7 @@ function says(text: string, how: 'close' | 'reset' = 'close'): ServeConnection {
 
 function curl(version: string, ...more: string[]) {
   return runClient('curl', [
-    ...['-sS', '-m', '10', version, '-x', gateway.proxyUrl, '--cacert', gateway.caPath, `https://${host}/`, ...more],
+    ...['-sS', '-m', '30', version, '-x', gateway.proxyUrl, '--cacert', gateway.caPath, `https://${host}/`, ...more],
   ]);
 }
 

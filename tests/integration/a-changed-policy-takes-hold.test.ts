@@ -47,7 +47,7 @@ beforeEach(async () => {
 
 async function status(host: string): Promise<string> {
   const run = await runClient('curl', [
-    ...['-sS', '-m', '10', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-o', '/dev/null', '-w', '%{http_code}'],
+    ...['-sS', '-m', '30', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-o', '/dev/null', '-w', '%{http_code}'],
     `https://${host}/`,
   ]);
   return run.stdout;

@@ -71,7 +71,7 @@ describe('a client that asks before it sends a body is answered before it has se
     const run = await runClient(
       'curl',
       [
-        ...['-sSv', '-m', '10', version, '-x', gateway.proxyUrl, '--cacert', gateway.caPath],
+        ...['-sSv', '-m', '30', version, '-x', gateway.proxyUrl, '--cacert', gateway.caPath],
         ...['-H', 'Expect: 100-continue', '--data-binary', '@-', `https://${host}/upload`],
       ],
       { input: body },
@@ -85,7 +85,7 @@ describe('a client that asks before it sends a body is answered before it has se
     const run = await runClient(
       'curl',
       [
-        ...['-sSv', '-m', '10', '--http1.1', '-x', gateway.proxyUrl, '--cacert', gateway.caPath],
+        ...['-sSv', '-m', '30', '--http1.1', '-x', gateway.proxyUrl, '--cacert', gateway.caPath],
         ...['-H', 'Expect: 100-continue', '--data-binary', '@-', 'https://elsewhere.example/upload'],
       ],
       { input: 'x'.repeat(200_000) },

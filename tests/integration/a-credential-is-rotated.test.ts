@@ -92,7 +92,7 @@ afterAll(async () => {
 async function call(name: string): Promise<{ status: string; sent: string[] }> {
   seen.length = 0;
   const run = await runClient('curl', [
-    ...['-sS', '-m', '10', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-o', '/dev/null', '-w', '%{http_code}'],
+    ...['-sS', '-m', '30', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-o', '/dev/null', '-w', '%{http_code}'],
     `https://${hostOf(name)}/`,
   ]);
   return { status: run.stdout, sent: [...seen] };

@@ -103,7 +103,7 @@ describe('a far side that cannot be trusted or reached gets nothing, and the cli
 
   test('the same gateway reaches one whose certificate is good', async () => {
     const run = await runClient('curl', [
-      ...['-sS', '-m', '10', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, 'https://good.example/'],
+      ...['-sS', '-m', '30', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, 'https://good.example/'],
     ]);
     expect(run.code).toBe(0);
     expect(good.seen.length).toBe(1);

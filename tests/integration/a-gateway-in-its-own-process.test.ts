@@ -45,7 +45,7 @@ afterAll(async () => {
 
 async function get(path = '/', url = `https://${host}`): Promise<string> {
   const run = await runClient('curl', [
-    ...['-sS', '-m', '10', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-w', ' %{http_code}', `${url}${path}`],
+    ...['-sS', '-m', '30', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-w', ' %{http_code}', `${url}${path}`],
   ]);
   return run.stdout;
 }

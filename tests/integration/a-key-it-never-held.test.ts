@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 function curl(...args: string[]) {
-  return runClient('curl', ['-sS', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-m', '10', ...args]);
+  return runClient('curl', ['-sS', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-m', '30', ...args]);
 }
 
 describe('a sandbox uses a key that it never held', () => {

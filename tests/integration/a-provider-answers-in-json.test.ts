@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 function curl(url: string, ...args: string[]) {
-  return runClient('curl', ['-sS', '-m', '10', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, url, ...args]);
+  return runClient('curl', ['-sS', '-m', '30', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, url, ...args]);
 }
 
 describe('a provider gets its own key and no other, on its own paths alone', () => {

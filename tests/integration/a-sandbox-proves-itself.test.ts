@@ -43,7 +43,7 @@ async function curl(
   ...more: string[]
 ): Promise<{ status: string; body: string; head: string }> {
   const run = await runClient('curl', [
-    ...['-sSi', '-m', '10', '--suppress-connect-headers', '--interface', from, '-x', gateway.proxyUrl],
+    ...['-sSi', '-m', '30', '--suppress-connect-headers', '--interface', from, '-x', gateway.proxyUrl],
     ...['--cacert', gateway.caPath, '-w', '\n%{http_code} %{http_connect}', url, ...more],
   ]);
   const [, text, code, connectCode] = /^(.*)\n(\d+) (\d+)$/s.exec(run.stdout)!;

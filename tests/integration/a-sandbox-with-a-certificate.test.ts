@@ -62,7 +62,7 @@ function curl(identity: GrantedIdentity): Promise<ClientRun> {
   };
   const door = `door.sallyport.internal:${port}`;
   return runClient('curl', [
-    ...['-sS', '-m', '10', '--resolve', `${door}:127.0.0.1`, '--proxy', `https://${door}`],
+    ...['-sS', '-m', '30', '--resolve', `${door}:127.0.0.1`, '--proxy', `https://${door}`],
     ...['--proxy-cacert', file('ca.pem', identity.ca), '--proxy-cert', file('certificate.pem', identity.certificate)],
     ...['--proxy-key', file('key.pem', identity.key), '--cacert', gateway.summary.caPath, 'https://far.example/'],
   ]);

@@ -111,7 +111,7 @@ describe('a WebSocket passes whole, opened with the real key', () => {
     const before = performance.now();
     farSides[0]!.terminate();
     expect((await ended).code).toBe(1006);
-    expect(performance.now() - before).toBeLessThan(1_500);
+    expect(performance.now() - before).toBeLessThan(10_000);
   });
 
   test('a client that vanishes without a close frame takes the connection to the provider with it', async () => {

@@ -75,7 +75,7 @@ describe('an answer without a body is complete with its head', () => {
 
   test.each(['--http1.1', '--http2'])('curl %s -I shows the length it was told', async (version) => {
     const run = await runClient('curl', [
-      ...['-sSI', '-m', '10', version, '-x', gateway.proxyUrl, '--cacert', gateway.caPath, `https://${host}/page`],
+      ...['-sSI', '-m', '30', version, '-x', gateway.proxyUrl, '--cacert', gateway.caPath, `https://${host}/page`],
     ]);
     expect(run.code).toBe(0);
     expect(run.stdout.toLowerCase()).toContain('content-length: 12345');

@@ -48,6 +48,10 @@ afterAll(async () => {
 });
 
 async function check(...args: string[]): Promise<{ exit: number; result: Record<string, unknown> }> {
+  return run('check', ...args, '--sandbox', id);
+}
+
+async function run(...args: string[]): Promise<{ exit: number; result: Record<string, unknown> }> {
   let printed = '';
   const context = createContext({
     env: { SALLYPORT_HOME: join(gateway.home, 'state') },
@@ -56,7 +60,7 @@ async function check(...args: string[]): Promise<{ exit: number; result: Record<
     stdout: { write: (text: string) => (printed += text) },
     stderr: { write: (text: string) => (printed += text) },
   });
-  const exit = await runCommandLine(['check', '--json', ...args, '--sandbox', id], context);
+  const exit = await runCommandLine([...args, '--json'], context);
   return { exit, result: JSON.parse(printed) as Record<string, unknown> };
 }
 
@@ -69,7 +73,7 @@ async function doIt(
 ): Promise<Record<string, unknown>> {
   const before = (await gateway.journal()).length;
   await runClient('curl', [
-    ...['-sS', '-m', '10', '--path-as-is', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-X', method, url],
+    ...['-sS', '-m', '30', '--path-as-is', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, '-X', method, url],
     ...headers.flatMap((header) => ['-H', header]),
     ...body,
   ]);
@@ -154,5 +158,17 @@ describe('and with a body, the decision that the body makes', () => {
       rule: record.rule,
       credential: record.credential,
     });
+  });
+});
+
+describe('and the policy of a sandbox in sentences, as the gateway holds it', () => {
+  test('with its repositories, and which credentials are set', async () => {
+    const { exit, result } = await run('policy', 'explain', '--sandbox', id);
+    expect(exit).toBe(0);
+    const sentences = (result.sections as { sentences: string[] }[]).flatMap((section) => section.sentences);
+    expect(sentences).toContain('The sandbox may fetch from, and push to, o/r.');
+    expect(sentences.find((text) => text.startsWith('anthropic goes'))).toMatch(/It is set\.$/);
+    expect(sentences.find((text) => text.startsWith('unset goes'))).toMatch(/It is not set, so requests that need it/);
+    expect(sentences.join()).not.toContain('sk-ant-real');
   });
 });

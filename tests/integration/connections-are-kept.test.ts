@@ -53,7 +53,7 @@ describe('connections are kept and used again', () => {
     const before = upstream.connections;
     const urls = Array.from({ length: 10 }, (_, i) => `https://${host}/number/${i}`);
     const run = await runClient('curl', [
-      ...['-sS', '-m', '10', '--http1.1', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, ...urls],
+      ...['-sS', '-m', '30', '--http1.1', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, ...urls],
     ]);
     expect(run.stdout).toBe(urls.map((url) => new URL(url).pathname).join(''));
     expect(upstream.connections - before).toBe(1);

@@ -30,6 +30,7 @@ describe('the running process says which controls are live', () => {
       'api-block',
       'pushes',
       'github',
+      'approvals',
       'credentials',
       'scrub',
       'outbound',
@@ -37,6 +38,8 @@ describe('the running process says which controls are live', () => {
       'addresses',
       'tls',
       'limits',
+      'budgets',
+      'store',
       'journal',
     ]);
     const path = health.controls.find(({ name }) => name === 'path');

@@ -88,7 +88,7 @@ describe('a sandbox on the network works unmodified', () => {
 
   test('a tunnel keeps its own TLS', async () => {
     const run = await network.first.run(
-      ['curl', '-sS', '-m', '10', '-4', '--cacert', farCa.path, `https://${pinned}/tunnel`],
+      ['curl', '-sS', '-m', '30', '-4', '--cacert', farCa.path, `https://${pinned}/tunnel`],
       { resolvConf: network.resolvConf() },
     );
     expect(run.stdout).toContain('"url":"/tunnel"');

@@ -154,7 +154,7 @@ describe('a command in an image', () => {
     const begun = performance.now();
     running.kill();
     expect(await running.ended).toBe(137);
-    expect(performance.now() - begun).toBeLessThan(3_000);
+    expect(performance.now() - begun).toBeLessThan(9_000);
     expect(await dockerd.containers()).toEqual([]);
   });
 });

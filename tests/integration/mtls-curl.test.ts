@@ -32,7 +32,7 @@ function curl(shown: ShownIdentity | null, host: string, ...more: string[]): Pro
         ];
   const root = host === 'pinned.example' ? farCa.path : ground.interceptionCa.certificatePath;
   return runClient('curl', [
-    ...['-sS', '-m', '10', '--resolve', `${door}:127.0.0.1`, '--proxy', `https://${door}`],
+    ...['-sS', '-m', '30', '--resolve', `${door}:127.0.0.1`, '--proxy', `https://${door}`],
     ...['--proxy-cacert', ground.identityCa.certificatePath, ...identity],
     ...['--cacert', root, `https://${host}/curl`, ...more],
   ]);

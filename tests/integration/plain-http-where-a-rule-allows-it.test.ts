@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 function curl(url: string, ...more: string[]) {
-  return runClient('curl', ['-sS', '-m', '10', '-x', gateway.proxyUrl, url, ...more]);
+  return runClient('curl', ['-sS', '-m', '30', '-x', gateway.proxyUrl, url, ...more]);
 }
 
 describe('plain http passes where a rule says so, and never with a credential', () => {

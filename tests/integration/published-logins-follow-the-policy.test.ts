@@ -21,16 +21,25 @@ test('a login that comes into the configuration is published, and is gone with i
   const publish = join(folder, 'published');
   const log = createLog({ level: 'silent' });
   const gateway = await startGateway({ home: join(folder, 'state'), config, publish, log });
+  const login = { chatgpt: { source: { login: { agent: 'codex', file: join(folder, 'auth.json') } } } };
   const stub = join(publish, 'home/.codex/auth.json');
   try {
     expect(existsSync(stub)).toBe(false);
-    write({ chatgpt: { source: { login: { agent: 'codex', file: join(folder, 'auth.json') } } } });
+    write(login);
     await gateway.reload();
     await eventually(() => existsSync(stub), 'the login is published');
     expect(readFileSync(stub, 'utf8')).toContain('sallyport-placeholder-for-chatgpt');
     write({});
     await gateway.reload();
     await eventually(() => !existsSync(join(publish, 'home')), 'the login is gone');
+    // Many in a row: they are written one after the other, so the last one is what is there.
+    for (let i = 0; i < 12; i++) {
+      write(i % 2 === 0 ? {} : login);
+      await gateway.reload();
+    }
+    await eventually(() => existsSync(stub), 'the last of many is published');
+    await gateway.stop();
+    expect(existsSync(stub)).toBe(true);
   } finally {
     await gateway.stop();
     rmSync(folder, { recursive: true });

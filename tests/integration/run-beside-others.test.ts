@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { PageClient } from '../support/page-client.ts';
 import {
   makeRunGround,
   type RunGround,
@@ -91,6 +92,17 @@ describe('sallyport run beside other gateways', () => {
     expect(first.output()).toContain('answer to /first-again');
     const paths = ground.journal(user).map(({ path }) => path);
     for (const path of ['/first', '/second', '/first-again']) expect(paths).toContain(path);
+  });
+
+  test('serves a page of its own on request, and says where before the command starts', async () => {
+    const running = await startWaiting(['--dashboard', '--id', 'looked-at'], 'page');
+    const before = running.output().slice(0, running.output().indexOf('answer to /page'));
+    const address = /dashboard (http:\S+\/enter\?token=\S+) \(good for one visit\)/.exec(before)?.[1];
+    const page = await PageClient.enter(address ?? 'http://127.0.0.1:1');
+    expect((await page.get('/')).status).toBe(200);
+    expect((await page.state()).sandboxes.map(({ id }) => id)).toEqual(['looked-at']);
+    await end('page');
+    expect(await running.ended).toBe(0);
   });
 
   test('is passed the signals that are sent to it, and ends with the command', async () => {

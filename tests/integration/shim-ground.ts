@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { IdentityFiles } from '../../src/shim/identity.ts';
+import { copyBuiltDist } from '../support/built-dist.ts';
 import { eventually } from '../support/eventually.ts';
 import { asUser } from '../support/namespace.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
@@ -103,14 +104,14 @@ export function runAs(uid: number, command: readonly string[]): Promise<ClientRu
 
 /** What curl gets through a proxy: the answer, then its status. */
 export async function curlAs(uid: number, proxyUrl: string, url = 'http://a.example/'): Promise<string> {
-  const { stdout } = await runAs(uid, ['curl', '-sS', '-m', '10', '-x', proxyUrl, '-w', ' %{http_code}', url]);
+  const { stdout } = await runAs(uid, ['curl', '-sS', '-m', '30', '-x', proxyUrl, '-w', ' %{http_code}', url]);
   return stdout;
 }
 
 /** Copies, and no links: another user may have no way into the place where the tests are. */
 function buildInto(folder: string): string {
   const place = join(folder, 'package');
-  execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs'), join(place, 'dist')]);
+  copyBuiltDist(join(place, 'dist'));
   for (const name of ['config', 'package.json', 'node_modules/koffi', 'node_modules/@koromix']) {
     cpSync(join(root, name), join(place, name), { recursive: true, dereference: true });
   }

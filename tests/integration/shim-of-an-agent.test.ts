@@ -49,7 +49,7 @@ describe('a shim beside an agent', () => {
     const socket = join(run, 'shim.sock');
     await ground.start([...options(identity), '--for-uid', '54324', '--listen', `unix:${socket}`]);
     const ask = async (uid: number): Promise<string> => {
-      const asked = ['curl', '-sS', '-m', '10', '--unix-socket', socket, '-w', ' %{http_code}', 'http://a.example/'];
+      const asked = ['curl', '-sS', '-m', '30', '--unix-socket', socket, '-w', ' %{http_code}', 'http://a.example/'];
       return (await runAs(uid, asked)).stdout;
     };
     expect(await ask(agentUid)).toMatch(/^URI:.* 200$/);

@@ -56,7 +56,7 @@ async function register(): Promise<IdentityFiles> {
 }
 
 function curl(uid: number, ...more: string[]): Promise<ClientRun> {
-  const through = ['-sS', '-m', '10', '-x', shim.proxyUrl, '--cacert', caPath];
+  const through = ['-sS', '-m', '30', '-x', shim.proxyUrl, '--cacert', caPath];
   return runAs(uid, ['curl', ...through, ...more]);
 }
 

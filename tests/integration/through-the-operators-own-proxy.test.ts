@@ -110,14 +110,14 @@ describe("the operator's own proxy is asked for every connection", () => {
 
   test('for tunnels as well', async () => {
     const run = await runClient('curl', [
-      ...['-sS', '-m', '10', '-x', gateway.proxyUrl, '--cacert', ca.path, 'https://tunnel.example/'],
+      ...['-sS', '-m', '30', '-x', gateway.proxyUrl, '--cacert', ca.path, 'https://tunnel.example/'],
     ]);
     expect(run.code).toBe(0);
     expect(asked[0]).toMatch(/^CONNECT tunnel\.example:443 /);
   });
 
   test('for plain http as well', async () => {
-    const run = await runClient('curl', ['-sS', '-m', '10', '-x', gateway.proxyUrl, 'http://plain.example/']);
+    const run = await runClient('curl', ['-sS', '-m', '30', '-x', gateway.proxyUrl, 'http://plain.example/']);
     expect(run.stdout).toBe('plain');
     expect(asked[0]).toMatch(/^CONNECT plain\.example:80 /);
   });

@@ -13,7 +13,7 @@ import { runClient } from '../support/run-client.ts';
 const { v4, v6 } = syntheticAddresses('api.example.com');
 const longName = `${['a', 'b', 'c'].map((letter) => letter.repeat(63)).join('.')}.${'d'.repeat(49)}.example.com`;
 /** What a resolver that retries or waits for somebody else would take. */
-const atOnceMs = 1500;
+const atOnceMs = 4500;
 
 let ground: DnsGround;
 let folder: string;

@@ -1,14 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../src/authorize/decide.ts';
 import { authorizeGithub } from '../../src/authorize/github/authorize-github.ts';
-import type { GithubPorts } from '../../src/authorize/github/github-ports.ts';
+import type { AskingGithub } from '../../src/authorize/github/github-ports.ts';
 import type { GraphqlRefWrite } from '../../src/authorize/github/graphql/ref-write.ts';
 import { hasJudgedBody, judgeGithubBody } from '../../src/authorize/github/judge-body.ts';
 import { loadGraphqlTable, loadRestTable } from '../../src/authorize/github/operation-table.ts';
 import type { Identified, Permission } from '../../src/flow/flow.ts';
 import { defaultEffects, type GithubEffect, githubEffects } from '../../src/flow/github-effects.ts';
 import { Refusal } from '../../src/flow/refusal.ts';
-import { acceptedFlow, callerFrom, canonicalOf, noGitPorts, sandboxWith } from '../support/hand-made-flow.ts';
+import {
+  acceptedFlow,
+  callerFrom,
+  canonicalOf,
+  nobodyToAsk,
+  noGitPorts,
+  sandboxWith,
+} from '../support/hand-made-flow.ts';
 import { githubPolicy } from '../support/hand-made-policy.ts';
 import {
   askMutation,
@@ -34,10 +41,10 @@ function flowOf({ method, url }: Pick<Spelling, 'method' | 'url'>): Identified {
 }
 
 /** A GitHub in which number 7 is this repository. */
-function portsWhere(seven: string | null): GithubPorts {
+function portsWhere(seven: string | null): AskingGithub {
   const pull = { headRepository: own, headBranch: 'main', baseBranch: 'main' };
   const questions = { ...noGitPorts.questions, repositoryById: async () => seven, pull: async () => pull };
-  return { questions, openGitServer: () => ({}) as never };
+  return { ...nobodyToAsk, questions, openGitServer: () => ({}) as never };
 }
 
 /** The code of a refusal, or what the call would be sent with; a body that decides is not sent. */

@@ -7,7 +7,7 @@ import { Chance, GitRepository, seedOf } from './git-pack-ground.ts';
 import { drawHistories, GitBackedServer } from './push-judge-ground.ts';
 import { GitTruth } from './push-judge-truth.ts';
 
-const HISTORIES = 300;
+const HISTORIES = 200;
 const seed = seedOf('push-judge');
 const chance = new Chance(seed);
 const repository = new GitRepository();
@@ -111,5 +111,5 @@ describe('a push is judged as git judges what it does', () => {
     expect(seen.changed).toBeGreaterThan(HISTORIES / 10);
     expect(seen.known).toBeGreaterThan(HISTORIES / 20);
     expect(seen.thin).toBeGreaterThan(HISTORIES / 20);
-  }, 120_000);
+  }, 300_000);
 });

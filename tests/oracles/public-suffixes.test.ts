@@ -1,0 +1,40 @@
+// Ours reads the list out of the package's own data; the package answers questions about hosts. Both must come to the same.
+import fc from 'fast-check';
+import { getDomain, getPublicSuffix } from 'tldts';
+import { expect, test } from 'vitest';
+import { publicSuffixes, registrableDomain, suffixOf } from '../../src/learn/public-suffixes.ts';
+
+const options = { allowPrivateDomains: true, validateHostname: false, extractHostname: false } as const;
+const { rules, exceptions, above } = publicSuffixes();
+const names = [...rules.keys()].map((name) => name.replaceAll('*', 'any'));
+
+test('the list is all there, with its private part', () => {
+  expect(rules.size).toBeGreaterThan(9_000);
+  expect([...rules.values()].filter(Boolean).length).toBeGreaterThan(2_500);
+  expect([...exceptions]).toContain('www.ck');
+  expect([rules.get('co.uk'), rules.get('github.io'), rules.get('*.ck')]).toEqual([false, true, false]);
+  expect([above.has('windows.net'), above.has('example.com')]).toEqual([true, false]);
+});
+
+test('every name of the list is read alike', () => {
+  const differs = [...names, ...exceptions]
+    .flatMap((name) => [name, `a.${name}`, `b.a.${name}`])
+    .filter((name) => suffixOf(name).suffix !== getPublicSuffix(name, options));
+  expect(differs).toEqual([]);
+});
+
+test('so is any other', () => {
+  const label = fc.oneof(
+    fc.constantFrom('a', 'www', 'city', 'com', 'co', 's3', 'any'),
+    fc.stringMatching(/^[a-z0-9]{1,8}$/),
+  );
+  const tail = fc.oneof(fc.constantFrom(...names, ...exceptions, ...above), label);
+  fc.assert(
+    fc.property(fc.array(label, { maxLength: 3 }), tail, (labels, end) => {
+      const name = [...labels, end].join('.');
+      expect(suffixOf(name).suffix).toBe(getPublicSuffix(name, options));
+      expect(registrableDomain(name)).toBe(getDomain(name, options));
+    }),
+    { numRuns: 2_000 },
+  );
+});
