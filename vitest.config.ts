@@ -1,13 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
+// A file that puts another module in the place of one needs modules of its own. All others share those of their worker: to
+// load them anew for each file takes a third of the whole run.
+const files = readdirSync(new URL('tests', import.meta.url), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => `tests/${name}`);
+const alone = files.filter((name) => readFileSync(new URL(name, import.meta.url), 'utf8').includes('vi.mock('));
+
 export default defineConfig({
   test: {
-    include: ['tests/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     pool: 'forks',
-    // By itself it leaves one core for a person: here nobody watches.
-    maxWorkers: Math.max(2, availableParallelism()),
+    globalSetup: ['tests/support/whole-run.ts'],
+    setupFiles: ['tests/support/each-file.ts'],
+    // Many tests wait for a process or a clock: one more than there are cores.
+    maxWorkers: availableParallelism() + 1,
+    projects: [
+      { extends: true, test: { name: 'shared', include: ['tests/**/*.test.ts'], exclude: alone, isolate: false } },
+      { extends: true, test: { name: 'alone', include: alone, isolate: true } },
+    ],
   },
 });

@@ -12,6 +12,7 @@ import {
   statSync,
   symlinkSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -69,6 +70,26 @@ describe('the first start makes a CA', () => {
     expect(second).toMatchObject({ fresh: false, fingerprint: first.fingerprint, warnings: [] });
   });
 
+  test('and one that was killed between its two files is finished by the next', async () => {
+    const made = await openCa(directory);
+    renameSync(certificatePath, `${certificatePath}.1.0123456789ab.tmp`);
+    const finished = await openCa(directory);
+    expect(finished.fingerprint).toBe(made.fingerprint);
+    expect(readFileSync(certificatePath, 'latin1')).toBe(made.certificatePem);
+  });
+
+  test('and what killed ones have left is cleared away when it is old', async () => {
+    await openCa(directory);
+    const left = [`${keyPath}.1.0123456789ab.tmp`, `${certificatePath}.1.0123456789ab.tmp`];
+    for (const path of left) {
+      copyFileSync(keyPath, path);
+      utimesSync(path, 1, 1);
+    }
+    writeFileSync(`${keyPath}.2.0123456789ab.tmp`, 'of one that starts at this moment');
+    await openCa(directory);
+    expect(readdirSync(directory).sort()).toEqual(['ca.key', 'ca.key.2.0123456789ab.tmp', 'ca.pem']);
+  });
+
   test('once, also when several gateways start at the same moment', async () => {
     const all = await Promise.all(Array.from({ length: 6 }, () => openCa(directory)));
     expect(new Set(all.map((ca) => ca.fingerprint)).size).toBe(1);
@@ -103,6 +124,15 @@ describe('a CA that is not as it should be is an error with the fix in it', () =
     await openCa(other);
     copyFileSync(join(other, 'ca.pem'), certificatePath);
     await expect(openCa(directory)).rejects.toThrow(`${certificatePath} does not belong to ${keyPath}`);
+  });
+
+  test('a certificate under another name that is of another key, or half of one', async () => {
+    const other = join(root, 'other');
+    await openCa(other);
+    unlinkSync(certificatePath);
+    copyFileSync(join(other, 'ca.pem'), `${certificatePath}.1.0123456789ab.tmp`);
+    writeFileSync(`${certificatePath}.2.0123456789ab.tmp`, '-----BEGIN CERTIFICATE-----\nMIIB', { mode: 0o644 });
+    await expect(openCa(directory)).rejects.toThrow(`${certificatePath} is missing`);
   });
 
   test.each(['key', 'pem'])('a missing ca.%s, which is not made anew', async (which) => {

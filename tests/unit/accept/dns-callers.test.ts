@@ -5,8 +5,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createDnsCallers } from '../../../src/accept/dns-callers.ts';
 import type { DnsClients } from '../../../src/accept/dns-client.ts';
 import { serveDns } from '../../../src/accept/dns-door.ts';
+import { createDnsLimits } from '../../../src/accept/dns-limits.ts';
 import type { Caller, RawRequest } from '../../../src/flow/flow.ts';
+import { LocalMeters } from '../../../src/store/local-meters.ts';
 import { addressesIn, framed, questionOf, readFramed, readReply } from '../../support/dns-ground.ts';
+import { usualLimits } from '../../support/hand-made-limits.ts';
 
 const door = '172.30.0.2';
 const rcode = { noError: 0, nxDomain: 3, refused: 5 };
@@ -19,7 +22,7 @@ interface Ground extends DnsClients {
   ask(from: string, name: string, type?: 'A' | 'AAAA' | 'TXT' | 'MX', edns?: boolean): Buffer | null;
 }
 
-function openGround(v6: string | null = null): Ground {
+function openGround(v6: string | null = null, now?: () => number): Ground {
   const recorded: string[] = [];
   const callers = new Set<Caller>();
   const registered = new Map([
@@ -30,6 +33,7 @@ function openGround(v6: string | null = null): Ground {
     callers.add(caller);
     return registered.has(caller.address ?? '') && request.target.toLowerCase().startsWith('api.example.com/');
   };
+  const countQuestion = createDnsLimits({ limits: () => usualLimits, meters: new LocalMeters(now) });
   const clients = createDnsCallers({
     door: `gateway ${door}`,
     voice: { addressesOf: () => ({ v4: door, v6 }), isResolver: false },
@@ -41,6 +45,7 @@ function openGround(v6: string | null = null): Ground {
         return null;
       },
       allows: ({ caller, request }) => isAllowed(caller, request),
+      countQuestion,
     },
     sandboxAt: (address) => registered.get(address) ?? null,
     confirm: () => null,
@@ -94,7 +99,7 @@ describe('a registered sandbox is told the address of the door', () => {
 
 describe('sandboxes do not share what is theirs', () => {
   test('one that floods is refused, the other is answered', () => {
-    const ground = openGround();
+    const ground = openGround(null, () => 0);
     const codes = Array.from(
       { length: 230 },
       () => readReply(ground.ask('172.30.0.11', 'api.example.com')).rcodeNumber,

@@ -179,6 +179,7 @@ describe('the rate of questions', () => {
         floods++;
       },
       () => nowMs,
+      { burst: 200, perSecond: 100 },
     );
     const passed = (count: number): number => Array.from({ length: count }, () => rate.take()).filter(Boolean).length;
     expect(passed(300)).toBe(200);

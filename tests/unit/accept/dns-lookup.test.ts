@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Refusal } from '../../../src/flow/refusal.ts';
 import { openDnsPath } from '../../support/dns-path.ts';
 
 const policy = { allow: [{ host: 'api.example.com' }, { host: '*.corp.example.com', tunnel: true }] };
@@ -103,7 +104,7 @@ describe('what is asked again and again is written down once', () => {
 
   test('a flood is one record that says what happened', async () => {
     const path = await openDnsPath(policy);
-    path.flooded();
+    path.flooded(new Refusal('limit.rate', 'too many questions'));
     expect(path.records).toMatchObject([
       { door: `namespace ${path.id}`, kind: 'lookup', code: 'limit.rate', verdict: 'refused' },
     ]);

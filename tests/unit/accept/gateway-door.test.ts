@@ -31,9 +31,11 @@ const ports: DoorPorts = {
   allows: never,
   tunnels: never,
   confirm: () => null,
+  countQuestion: never,
   contextFor: never,
   settings: never,
   opened: never,
+  identified: never,
   closed: never,
 };
 

@@ -24,6 +24,8 @@ function onTheWire(framing: Framing = { kind: 'none' }) {
     closing: false,
     pause: () => events.push('pause'),
     resume: () => events.push('resume'),
+    awaitBytes: () => {},
+    awaitIntake: () => {},
     keepWaiting: (rest) => events.push(`waiting ${rest.toString('latin1')}`),
     takeWaiting: () => null,
     next: () => events.push('next'),

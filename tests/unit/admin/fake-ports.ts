@@ -14,6 +14,8 @@ export interface FakePorts extends AdminPorts {
   readonly filters: AuditFilter[];
   journal: object[];
   ready: boolean;
+  /** Who has not confirmed that a sandbox is gone. */
+  unconfirmed: string[];
 }
 
 export function fakePorts(): FakePorts {
@@ -28,6 +30,7 @@ export function fakePorts(): FakePorts {
     filters: [],
     journal: [],
     ready: true,
+    unconfirmed: [],
     register: async (input) => {
       const { container_ip = null, id = 'sbx_1', ...rest } = input as Record<string, unknown>;
       if (rest.surprise !== undefined)
@@ -44,7 +47,9 @@ export function fakePorts(): FakePorts {
     find,
     unregister: async (which) => {
       const found = find(which);
-      return found !== null && records.delete(found.id);
+      if (found === null) return null;
+      records.delete(found.id);
+      return { unconfirmed: ports.unconfirmed };
     },
     renew: async (id) => {
       const found = records.get(id);
@@ -84,6 +89,23 @@ export function fakePorts(): FakePorts {
       guarded: { keep: [], hide: [] },
     }),
     metrics: async () => 'sallyport_requests_total 1\n',
+    questions: {
+      list: () => [],
+      approvals: () => [],
+      preview: async (id) => {
+        throw new AdminError(404, 'question.unknown', `nothing waits as ${id}`);
+      },
+      answer: async (id) => {
+        throw new AdminError(404, 'question.unknown', `nothing waits as ${id}`);
+      },
+      withdraw: async () => false,
+      watch: async function* (signal) {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      },
+    },
+    startLearning: async () => {},
+    dashboardAddress: () => null,
+    explain: () => null,
     audit: async function* (filter) {
       ports.filters.push(filter);
       yield* ports.journal.slice(Math.max(0, ports.journal.length - filter.limit));

@@ -50,6 +50,14 @@ describe('sandboxes are registered over the admin socket', () => {
     expect(gateway.ports.records.size).toBe(0);
   });
 
+  test('a DELETE that some gateway has not confirmed is 200 and names it', async () => {
+    gateway.ports.records.set('one', { id: 'one' });
+    gateway.ports.unconfirmed = ['gateway-b'];
+    const answer = await ask(gateway.socketPath, 'DELETE', '/internal/containers/one');
+    expect([answer.status, answer.json]).toEqual([200, { unconfirmed: ['gateway-b'] }]);
+    gateway.ports.unconfirmed = [];
+  });
+
   test("the port's own refusals keep their status, code and hint", async () => {
     const invalid = await askJson(gateway.socketPath, 'POST', '/internal/containers', { surprise: 1 });
     expect(invalid.status).toBe(400);

@@ -5,6 +5,7 @@ import { sampleRecord } from './journal-fixture.ts';
 function metricsWith(maxSandboxes = 1000): Metrics {
   return new Metrics({
     openConnections: () => 7,
+    openCircuits: () => 2,
     registeredSandboxes: () => 3,
     journal: { healthy: true, queued: 2, fileCount: 4, head: { seq: 99 } },
     maxSandboxes,
@@ -32,6 +33,21 @@ describe('metrics are Prometheus text', () => {
     expect(values.get('sallyport_bytes_in_total')).toBe(200);
     expect(values.get('sallyport_bytes_out_total')).toBe(210);
     expect(values.get('sallyport_scrubbed_total')).toBe(40);
+  });
+
+  test('what models cost adds up, in all and by sandbox', async () => {
+    const metrics = metricsWith();
+    const asked = { tokens_in: 100, tokens_out: 10, cost_usd: 0.25 };
+    for (const sandbox of ['sbx-1', 'sbx-1', 'sbx-2', null]) metrics.count({ ...sampleRecord(1), ...asked, sandbox });
+    metrics.count({ ...sampleRecord(1), sandbox: 'sbx-3' });
+    const values = await read(metrics);
+    expect(values.get('sallyport_tokens_total{direction="in"}')).toBe(400);
+    expect(values.get('sallyport_tokens_total{direction="out"}')).toBe(40);
+    expect(values.get('sallyport_cost_dollars_total')).toBe(1);
+    expect(values.get('sallyport_sandbox_tokens_total{sandbox="sbx-1"}')).toBe(220);
+    expect(values.get('sallyport_sandbox_cost_dollars_total{sandbox="sbx-1"}')).toBe(0.5);
+    expect(values.get('sallyport_sandbox_tokens_total{sandbox="sbx-2"}')).toBe(110);
+    expect(values.has('sallyport_sandbox_tokens_total{sandbox="sbx-3"}')).toBe(false);
   });
 
   test('incidents are counted by what was found', async () => {
@@ -63,6 +79,7 @@ describe('metrics are Prometheus text', () => {
     metrics.countUnrecorded();
     const values = await read(metrics);
     expect(values.get('sallyport_open_connections')).toBe(7);
+    expect(values.get('sallyport_upstream_circuits_open')).toBe(2);
     expect(values.get('sallyport_registered_sandboxes')).toBe(3);
     expect(values.get('sallyport_journal_healthy')).toBe(1);
     expect(values.get('sallyport_journal_queued')).toBe(2);

@@ -51,6 +51,18 @@ describe('the journal is read from its end', () => {
     expect(seqs(await collect(readJournal(directory, { sandbox: 'sbx-odd' })))).toEqual([1, 3]);
   });
 
+  test('what a person answered is kept in the chain, and shown with the sandbox it is about', async () => {
+    const directory = journalDirectory();
+    const journal = openJournal(directory);
+    const note = { note: 'approval', text: 'denied', count: 1, request: 'r1', by: 'user 0', answer: 'deny' } as const;
+    for (const sandbox of ['one', 'two']) journal.append({ time: '2026-11-16T16:00:00.000Z', ...note, sandbox });
+    journal.close();
+    expect(await verifyJournal(directory)).toMatchObject({ ok: true, lastSeq: 2 });
+    expect(await collect(readJournal(directory, { sandbox: 'one' }))).toMatchObject([{ seq: 1, ...note }]);
+    expect(await collect(readJournal(directory, { refusedOnly: true }))).toEqual([]);
+    expect(await collect(readJournal(directory))).toHaveLength(2);
+  });
+
   test('a torn or spoilt line does not stop it; no journal is no records', async () => {
     const directory = journalDirectory();
     expect(await collect(readJournal(directory))).toEqual([]);

@@ -36,12 +36,19 @@ describe('a record says what happened', () => {
       code: null,
       rule: 'allow[0] (preset anthropic)',
       reason: null,
+      told: null,
+      hint: null,
       credential: 'anthropic',
       upstream: '192.0.2.7:443',
       bytes_in: 120,
       bytes_out: 4096,
       scrubbed: 0,
       incident: null,
+      model: null,
+      tokens_in: 0,
+      tokens_out: 0,
+      cost_usd: 0,
+      tokens_estimated: false,
       trail: ['accept', 'identify', 'authorize', 'inject', 'forward'].map((stage) => [stage, expect.any(Number), 'ok']),
     });
   });
@@ -54,6 +61,8 @@ describe('a record says what happened', () => {
     const record = describeFlow(forwardedFlow(), refused(refusal));
     expect(record).toMatchObject({ verdict: 'refused', status: 502, code: 'upstream.connect', rule: 'built-in' });
     expect(record.reason).toBe('api.example.com cannot be reached: connect failed: ECONNREFUSED 192.0.2.7:443');
+    expect(record.told).toBe('api.example.com cannot be reached');
+    expect(record.hint).toBe(refusal.hint);
   });
 
   test('a fault of ours is internal.error with its message', () => {
@@ -94,6 +103,21 @@ describe('a record says what happened', () => {
   test('what of a credential was found where it does not belong', () => {
     const flow = { ...forwardedFlow(), incident: 'placeholder of github in the body' };
     expect(describeFlow(flow, allowed).incident).toBe('placeholder of github in the body');
+  });
+
+  test('what a model cost, under the name that its provider gives it', () => {
+    const used = {
+      model: `found-${'m'.repeat(200)}`,
+      tokensIn: 120,
+      tokensOut: 7,
+      microDollars: 1_250,
+      isEstimated: true,
+    };
+    const clean = (text: string): string => text.replaceAll('found', '***');
+    const record = describeFlow({ ...forwardedFlow(), used }, allowed, clean);
+    expect(record).toMatchObject({ tokens_in: 120, tokens_out: 7, cost_usd: 0.00125, tokens_estimated: true });
+    expect(record.model).toMatch(/^\*\*\*-m+…$/);
+    expect(record.model).toHaveLength(80);
   });
 
   test('what must not be written down is taken out of every text that the sandbox has a say in', () => {

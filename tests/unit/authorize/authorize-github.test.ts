@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../src/authorize/decide.ts';
 import { authorizeGithub, readJsonObject } from '../../../src/authorize/github/authorize-github.ts';
-import type { GithubPorts } from '../../../src/authorize/github/github-ports.ts';
+import type { AskingGithub } from '../../../src/authorize/github/github-ports.ts';
 import type { Exchange } from '../../../src/flow/exchange.ts';
 import type { Authorized, Identified } from '../../../src/flow/flow.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
@@ -9,6 +9,7 @@ import {
   acceptedFlow,
   callerFrom,
   canonicalOf,
+  nobodyToAsk,
   noGitPorts,
   refusalOf,
   sandboxWith,
@@ -19,10 +20,11 @@ import { RecordingWriter, ScriptedExchange, withBody } from '../flow/scripted-ex
 const api = 'https://api.github.com';
 const contents = `${api}/repos/acme/widgets/contents/x`;
 
-function portsWhere(repositories: Readonly<Record<string, string>> = {}): GithubPorts & { readonly asked: string[] } {
+function portsWhere(repositories: Readonly<Record<string, string>> = {}): AskingGithub & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
     asked,
+    ...nobodyToAsk,
     openGitServer: () => ({}) as never,
     questions: {
       ...noGitPorts.questions,
@@ -38,7 +40,7 @@ function authorize(
   method: string,
   url: string,
   exchange: Exchange = new ScriptedExchange(),
-  ports: GithubPorts = portsWhere(),
+  ports: AskingGithub = portsWhere(),
   fields: [string, string][] = [],
 ): { flow: Identified; result: Promise<Authorized> | Authorized } {
   const canonical = canonicalOf(method, url);
@@ -136,7 +138,10 @@ describe('a repository named by number', () => {
   });
 
   test('a question that fails is not a yes', async () => {
-    const { result } = authorize('GET', `${api}/repositories/7/issues`, new ScriptedExchange(), noGitPorts);
+    const { result } = authorize('GET', `${api}/repositories/7/issues`, new ScriptedExchange(), {
+      ...noGitPorts,
+      ...nobodyToAsk,
+    });
     await expect(result).rejects.toThrow('no repository is looked up here');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAuthorizeStage } from '../../../src/authorize/authorize-stage.ts';
-import { SandboxLimits } from '../../../src/authorize/limits.ts';
+import type { RequestLimits } from '../../../src/authorize/limits.ts';
 import type { Authorized, CanonicalRequest, Identified } from '../../../src/flow/flow.ts';
 import {
   acceptedFlow,
@@ -10,13 +10,14 @@ import {
   refusalOf,
   sandboxWith,
 } from '../../support/hand-made-flow.ts';
+import { requestLimits } from '../../support/hand-made-gate.ts';
 import { handMadePolicy } from '../../support/hand-made-policy.ts';
 
 const sandbox = sandboxWith();
 const open = handMadePolicy({ allow: [{ host: 'api.example.com' }] });
 
-function limitsOf(concurrentRequests: number): SandboxLimits {
-  return new SandboxLimits({ limits: () => ({ requestsPerMinute: 1000, concurrentRequests }) });
+function limitsOf(concurrentRequests: number): RequestLimits {
+  return requestLimits({ requestsPerMinute: 1000, burst: 1000, concurrentRequests });
 }
 
 function flowFor(url: string, kind: CanonicalRequest['kind'] = 'http'): Identified {
@@ -62,5 +63,32 @@ describe('the authorize stage counts requests against the limits of their sandbo
     for (let i = 0; i < 3; i++) stage.run(flowFor('https://api.example.com/', 'connect'));
     expect(stage.run(flowFor('https://api.example.com/'))).toHaveProperty('permission');
     expect(refusalOf(() => stage.run(flowFor('https://api.example.com/'))).code).toBe('limit.concurrent');
+  });
+});
+
+describe('a request that waits for a person', () => {
+  const asking = handMadePolicy({ allow: [{ host: 'api.example.com', ask: true }, { host: 'open.example.com' }] });
+
+  test.each([
+    ['takes a free one again', true],
+    ['goes on without one where others have them all', false],
+  ])('has no place while it waits, %s, and gives back what it has', async (_what, isFree) => {
+    let approve = (): void => {};
+    const granted = new Promise<{ granted: true; how: string }>((resolve) => {
+      approve = () => resolve({ granted: true, how: 'approve once by user 0' });
+    });
+    const stage = createAuthorizeStage(() => asking, limitsOf(1), { ...noGitPorts, asking: { ask: () => granted } });
+    const held = flowFor('https://api.example.com/');
+    const authorized = stage.run(held);
+    const other = flowFor('https://open.example.com/');
+    expect(stage.run(other)).toHaveProperty('permission');
+    if (isFree) other.trail.end();
+    approve();
+    expect((await authorized).permission.rule).toBe('allow[0]');
+    // Whichever of the two has the place, the end of the one without it does not free it.
+    (isFree ? other : held).trail.end();
+    expect(refusalOf(() => stage.run(flowFor('https://open.example.com/'))).code).toBe('limit.concurrent');
+    (isFree ? held : other).trail.end();
+    expect(stage.run(flowFor('https://open.example.com/'))).toHaveProperty('permission');
   });
 });

@@ -94,9 +94,9 @@ describe('a refusal says which rule and what to change', () => {
     const refusal = refusalOf(() => ask('GET', 'http://new.example.org:8080/x'));
     expect(refusal.message).toBe('new.example.org is not on the allowlist of sbx_test');
     expect(refusal.hint).toBe(
-      'To allow it, add to sallyport.yaml under allow:\n  - host: new.example.org\n    plain_http: true\n    ports: [8080]',
+      'To allow it, add to sallyport.yaml under allow:\n  - host: new.example.org\n    plain_http: true\n    ports: [8080]\nOr ask a person for it: POST http://sallyport.internal/requests',
     );
-    expect(refusalOf(() => ask('GET', 'https://new.example.org/x')).hint).toMatch(/- host: new\.example\.org$/);
+    expect(refusalOf(() => ask('GET', 'https://new.example.org/x')).hint).toMatch(/- host: new\.example\.org\nOr ask/);
   });
 
   test('a method, a path and a port: what the rules allow there', () => {

@@ -7,9 +7,9 @@ import { withBody } from '../flow/scripted-exchange.ts';
 import {
   expectRoomBack,
   ground,
+  makeSpoolDirectory,
   pushing,
   refusedWith,
-  spoolDirectory,
   strict,
   turns,
   wordsOf,
@@ -58,7 +58,7 @@ describe('what cannot be judged is refused', () => {
 
   test('no room on disk: in words of git, and the room is free again at once', async () => {
     const { server, good } = ground();
-    const spool = new Spool(spoolDirectory, () => 200);
+    const spool = new Spool(makeSpoolDirectory(), () => 200);
     const refusal = await refusedWith(
       pushing(withBody([good.subarray(0, 100), good.subarray(100)]), server, { spool }).result,
     );
@@ -85,7 +85,7 @@ describe('what cannot be judged is refused', () => {
       throw fault;
     };
     await expect(pushing(withBody([good]), server).result).rejects.toBe(fault);
-    const spool = new Spool(join(spoolDirectory, 'none'), () => 1_000_000);
+    const spool = new Spool(join(makeSpoolDirectory(), 'none'), () => 1_000_000);
     await expect(pushing(withBody([good]), server, { spool }).result).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { GitServer } from '../../../src/authorize/git/git-server.ts';
 import { judgePush } from '../../../src/authorize/git/judge-push.ts';
 import type { Authorized, Identified } from '../../../src/flow/flow.ts';
@@ -12,20 +12,12 @@ import { Refusal } from '../../../src/flow/refusal.ts';
 import type { PushCommand } from '../../../src/git-wire/push-command.ts';
 import { Spool } from '../../../src/kit/spool.ts';
 import type { CompiledPolicy } from '../../../src/policy/compiled.ts';
+import { afterThisFile } from '../../support/after-this-file.ts';
 import { pushTo } from '../../support/asked-git-server.ts';
 import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../../support/hand-made-flow.ts';
 import { handMadePolicy } from '../../support/hand-made-policy.ts';
 import { RecordingWriter, type ScriptedExchange } from '../flow/scripted-exchange.ts';
 import { command, commandLines, History, MemoryServer, workflow } from './git-push-ground.ts';
-
-export const spoolDirectory = mkdtempSync(join(tmpdir(), 'judge-push-'));
-afterAll(() => rmSync(spoolDirectory, { recursive: true, force: true }));
-
-const flows: Identified[] = [];
-afterEach(async () => {
-  for (const { trail } of flows.splice(0)) trail.end();
-  await turns();
-});
 
 export const strict = handMadePolicy({ protectedPaths: ['.github/workflows/**'] });
 export const { permission } = pushTo('acme/widgets');
@@ -54,7 +46,7 @@ export interface PushingOptions {
 }
 
 export function pushing(exchange: ScriptedExchange, server: GitServer, options: PushingOptions = {}) {
-  const spool = options.spool ?? new Spool(spoolDirectory, () => 10_000_000);
+  const spool = options.spool ?? new Spool(makeSpoolDirectory(), () => 10_000_000);
   const accepted = acceptedFlow(
     callerFrom(),
     canonicalOf('POST', 'https://git.example.com/acme/widgets/git-receive-pack'),
@@ -67,7 +59,10 @@ export function pushing(exchange: ScriptedExchange, server: GitServer, options: 
     },
   );
   const flow: Identified = { ...accepted, exchange, sandbox: sandboxWith(options.sandbox) };
-  flows.push(flow);
+  onTestFinished(async () => {
+    flow.trail.end();
+    await turns();
+  });
   const opened: AbortSignal[] = [];
   const openGitServer = (_flow: Identified, _permission: unknown, signal: AbortSignal): GitServer => {
     opened.push(signal);
@@ -75,6 +70,12 @@ export function pushing(exchange: ScriptedExchange, server: GitServer, options: 
   };
   const result = judgePush(flow, permission, options.policy ?? strict, { spool, openGitServer });
   return { flow, spool, opened, result };
+}
+
+export function makeSpoolDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'judge-push-'));
+  afterThisFile(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 /** The refusal that it ends in; any other end is a failure of the test. */

@@ -62,7 +62,7 @@ describe('why a push could not be judged, as a finding', () => {
   test('says what to do: the limit where it is known, our words for what a reader found', () => {
     const tooLarge = findingOf(new PushTooLarge('the push has more than 9 bytes'), policy);
     expect(tooLarge.message).toBe('the push has more than 9 bytes, the limit of this gateway');
-    expect(tooLarge.hint).toContain('limits.push_bytes of 1073741824 bytes');
+    expect(tooLarge.hint).toContain('limits.push_bytes of 2147483648 bytes');
     expect(findingOf(new PushTooLarge('x'), null).hint).toMatch(/limits\.push_bytes\.$/);
     expect(findingOf(new GitWireError('malformed', 'a line is wrong'), null).message).toBe(
       'this push cannot be read: a line is wrong',

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { loadRestTable, readRestTable } from '../../../src/authorize/github/operation-table.ts';
 import { plantOperations } from '../../../src/authorize/github/operation-trie.ts';
 import { findIn, findRestOperation } from '../../../src/authorize/github/rest-operation.ts';
+import { cpuMsOf } from '../../support/cpu-time.ts';
 
 const table = loadRestTable();
 const repo = '/repos/acme/widgets';
@@ -198,11 +199,12 @@ describe('what a server could read as another operation is a doubt', () => {
   });
 });
 
-test('a hostile path costs no more than its length', () => {
+test('a hostile path costs no more than its length', async () => {
   const trie = plantOperations(readRestTable('GET /a/{+b}/c read\nGET /a/{+b}/c/d read\nGET /a/{+b} read', 'rest.txt'));
   const path = `/a${'/c'.repeat(4000)}/%2F;A`;
-  const began = performance.now();
-  for (let count = 0; count < 10; count++) findIn(trie, 'GET', path);
-  findRestOperation('GET', `${repo}/branches${'/protection'.repeat(2000)}/x;Y`);
-  expect(performance.now() - began).toBeLessThan(2000);
+  const spentMs = await cpuMsOf(() => {
+    for (let count = 0; count < 10; count++) findIn(trie, 'GET', path);
+    findRestOperation('GET', `${repo}/branches${'/protection'.repeat(2000)}/x;Y`);
+  });
+  expect(spentMs).toBeLessThan(2000);
 });

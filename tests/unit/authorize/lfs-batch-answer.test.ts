@@ -6,6 +6,7 @@ const oid = 'ab'.repeat(32);
 const now = Date.parse('2026-05-01T12:00:00Z');
 
 const asked: BatchAsked = {
+  sandboxSince: '2026-01-01T00:00:00.000Z',
   sandboxId: 'sbx',
   host: 'git.example.com',
   port: 8443,
@@ -48,8 +49,8 @@ describe('the answer to a batch is made of addresses of the door', () => {
         },
       ],
     });
-    const { sandboxId, host, port, repository } = asked;
-    const grant = { sandboxId, host, port, repository, oid, size: 7 };
+    const { sandboxId, sandboxSince, host, port, repository } = asked;
+    const grant = { sandboxId, sandboxSince, host, port, repository, oid, size: 7 };
     expect(issued).toEqual([
       {
         grant: { ...grant, action: 'upload', expiresAt: now + 60_000 },

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAuthorizeStage } from '../../../src/authorize/authorize-stage.ts';
 import { decide } from '../../../src/authorize/decide.ts';
-import { SandboxLimits } from '../../../src/authorize/limits.ts';
 import type { CanonicalRequest, Permission } from '../../../src/flow/flow.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
 import {
@@ -12,6 +11,7 @@ import {
   refusalOf,
   sandboxWith,
 } from '../../support/hand-made-flow.ts';
+import { requestLimits } from '../../support/hand-made-gate.ts';
 import { handMadePolicy } from '../../support/hand-made-policy.ts';
 
 const policy = handMadePolicy({
@@ -64,7 +64,7 @@ describe('a sandbox may know the names its policy names', () => {
   });
 
   test('a lookup takes no place under the limits', () => {
-    const limits = new SandboxLimits({ limits: () => ({ requestsPerMinute: 1, concurrentRequests: 1 }) });
+    const limits = requestLimits({ requestsPerMinute: 1, burst: 1, concurrentRequests: 1 });
     const stage = createAuthorizeStage(() => policy, limits, noGitPorts);
     for (let i = 0; i < 3; i++) {
       const flow = { ...acceptedFlow(callerFrom(), lookupOf('narrow.example')), sandbox: sandboxWith() };

@@ -96,6 +96,21 @@ describe('sallyport logs', () => {
     const incident = 'placeholder of github in the body';
     expect(describeRecord(plain, { ...record, incident })).toContain(`with anthropic  incident: ${incident}  12.3 ms`);
     expect(describeRecord(plain, { ...refused, incident })).toContain(`no  incident: ${incident}  12.3 ms`);
+    const asked = {
+      ...record,
+      model: 'claude-x',
+      tokens_in: 120,
+      tokens_out: 7,
+      cost_usd: 0.00125,
+      tokens_estimated: false,
+    };
+    expect(describeRecord(plain, asked)).toContain('with anthropic  120+7 tokens of claude-x  $0.0013  12.3 ms');
+    expect(describeRecord(plain, { ...asked, model: null, tokens_estimated: true })).toContain(
+      'about 120+7 tokens of a model  $0.0013',
+    );
+    expect(describeRecord(plain, { ...record, model: null, tokens_in: 0, tokens_out: 0, cost_usd: 0 })).not.toContain(
+      'tokens',
+    );
     const note = { time: record.time, note: 'recovered', text: '12 bytes were cut off' };
     expect(describeRecord(plain, note)).toContain('journal  12 bytes were cut off');
   });

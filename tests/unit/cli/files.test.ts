@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fillJournal } from '../audit/journal-fixture.ts';
 import { runWith } from './command-line.ts';
 
 let home: string;
@@ -68,5 +69,29 @@ describe('sallyport audit verify', () => {
     expect(broken.code).toBe(1);
     expect(broken.out).toMatch(/^broken \(\w+\) /);
     expect(JSON.parse((await run('audit', 'verify', '--json')).out)).toMatchObject({ ok: false });
+  });
+});
+
+describe('sallyport audit merge', () => {
+  test('prints one journal of several, which verify takes; a broken or missing one merges nothing', async () => {
+    for (const name of ['one', 'two']) fillJournal(join(home, name, 'journal'), 3);
+    const merged = await run('audit', 'merge', 'one/journal', 'second=two/journal');
+    expect(merged.code).toBe(0);
+    expect(JSON.parse(merged.out.split('\n')[0]!)).toEqual({ merged: ['one', 'second'] });
+    writeFileSync(join(home, 'merged.jsonl'), merged.out);
+    const verified = await run('audit', 'verify', 'merged.jsonl');
+    expect([verified.code, verified.out.split('\n')[0]]).toEqual([0, 'intact 6 records of 2 gateways']);
+
+    const twice = await run('audit', 'merge', 'one/journal', 'one=two/journal');
+    expect([twice.code, twice.err]).toEqual([2, expect.stringContaining('two journals are called one')]);
+    expect((await run('audit', 'merge', 'one/journal', 'no/journal')).code).toBe(2);
+    expect((await run('audit', 'verify', 'no-such-place')).code).toBe(2);
+
+    const [file] = readdirSync(join(home, 'two', 'journal')).filter((name) => name.endsWith('.jsonl'));
+    const path = join(home, 'two', 'journal', file!);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"GET"', '"PUT"'));
+    const broken = await run('audit', 'merge', 'one/journal', 'second=two/journal');
+    expect([broken.code, broken.out]).toEqual([1, '']);
+    expect(broken.err).toContain('second: broken');
   });
 });

@@ -145,10 +145,11 @@ describe('sallyport list, renew and unregister', () => {
       proof: ['ip'],
       repos: ['o/r'],
       credentials: null,
+      spent: { period: 'day', until: '2026-11-17T00:00:00.000Z', tokens: 3400, dollars: 0.1234 },
     });
     const { out } = await run('list');
     expect(out).toMatch(/^ID +CONTAINER +ADDRESS +PROOF/);
-    expect(out).toMatch(/^a +agent-1 +172\.18\.0\.5 +ip +- +- +all +o\/r$/m);
+    expect(out).toMatch(/^a +agent-1 +172\.18\.0\.5 +ip +- +- +\$0\.12, 3400 tokens +all +o\/r$/m);
     expect(JSON.parse((await run('list', '--json')).out)).toMatchObject([{ id: 'a' }]);
     expect(JSON.parse((await run('--json', 'list')).out)).toMatchObject([{ id: 'a' }]);
   });
@@ -169,6 +170,19 @@ describe('sallyport list, renew and unregister', () => {
       1,
       'sallyport: no sandbox is registered as a\nSee which there are: sallyport list\n',
     ]);
+  });
+
+  test('unregister names the gateways that have not confirmed it', async () => {
+    gateway.ports.records.set('a', { id: 'a' }).set('b', { id: 'b' });
+    gateway.ports.unconfirmed = ['gateway-b'];
+    const told = await run('unregister', 'a');
+    expect([told.code, told.out]).toEqual([0, 'Unregistered a\n']);
+    expect(told.err).toContain('Not confirmed by: gateway-b.');
+    expect(JSON.parse((await run('unregister', 'b', '--json')).out)).toEqual({
+      unregistered: 'b',
+      unconfirmed: ['gateway-b'],
+    });
+    gateway.ports.unconfirmed = [];
   });
 
   test('without a gateway every command ends with 4 and says how to start one', async () => {

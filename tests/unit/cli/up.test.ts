@@ -21,6 +21,8 @@ const summary: StartSummary = {
     { name: 'mistral', source: 'file', set: false, error: '/run/x does not exist' },
   ],
   warnings: ['listen.dashboard is not served by this version'],
+  dashboard: 'http://127.0.0.1:8642/enter?token=t0k3n',
+  dashboardProblem: null,
 };
 
 class FakeSignals extends EventEmitter {
@@ -69,6 +71,7 @@ describe('sallyport up says what is live', () => {
       'on use   openai       memory\n',
       'not set  mistral      file\n           problem  /run/x does not exist\n',
       'warning listen.dashboard is not served by this version',
+      'dashboard    http://127.0.0.1:8642/enter?token=t0k3n  (good for one visit; another: sallyport dashboard)',
     ]) {
       expect(text).toContain(part);
     }

@@ -24,7 +24,7 @@ const plan = (listen: Partial<ListenSettings>, more = {}) =>
     {
       docker: docker(),
       policy: {
-        listen: { proxy: [], mtls: [], gateway: [], ...listen },
+        listen: { proxy: [], mtls: [], gateway: [], dashboard: null, workers: 1, ...listen },
         allow: [{ ports: [443, 8443] } as unknown as AllowRule],
       },
       seesBridge: false,

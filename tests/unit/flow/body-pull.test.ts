@@ -29,6 +29,23 @@ describe('a body is drawn in the order it comes and no faster than it is read', 
     expect(await pull.next()).toBeNull();
   });
 
+  test('many tiny pieces that wait are put together, large ones are not copied, and the order stays', async () => {
+    const pull = new BodyPull();
+    const large = Buffer.alloc(2_000, 'L');
+    const sent: string[] = [];
+    for (let i = 0; i < 100_000; i++) {
+      const piece = i === 70_000 ? large : bytes(String(i % 10));
+      sent.push(piece.toString('latin1'));
+      pull.write(piece);
+    }
+    pull.end();
+    const pieces: Buffer[] = [];
+    for await (const chunk of pull) pieces.push(chunk);
+    expect(Buffer.concat(pieces).toString('latin1')).toBe(sent.join(''));
+    expect(pieces.length).toBeLessThan(80);
+    expect(pieces).toContain(large);
+  });
+
   test('an empty body ends at once', async () => {
     const pull = new BodyPull();
     pull.end();

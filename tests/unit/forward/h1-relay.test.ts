@@ -6,6 +6,7 @@ import type { Injected } from '../../../src/flow/flow.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
 import { OutgoingRequest } from '../../../src/flow/outgoing-request.ts';
 import { relayH1 } from '../../../src/forward/h1-relay.ts';
+import { KeptUpstreams } from '../../../src/forward/kept-upstreams.ts';
 import { H1Upstream, UpstreamPool } from '../../../src/forward/upstream-pool.ts';
 import { Sweeper } from '../../../src/kit/sweeper.ts';
 import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../../support/hand-made-flow.ts';
@@ -51,11 +52,12 @@ function flowOver(taken: string[]): Injected {
 }
 
 async function askOver(answer: string): Promise<{ pool: UpstreamPool; taken: string[]; socket: PretendSocket }> {
-  const pool = new UpstreamPool(sweeper);
+  const pool = new UpstreamPool(sweeper, new KeptUpstreams());
   const socket = new PretendSocket();
   const dialled = { socket: socket as unknown as Socket, protocol: 'http/1.1' as const, address: '192.0.2.1:443' };
   const upstream = new H1Upstream('key', dialled, sweeper);
-  const settings = { sweeper, headBytes: 65_536, headersTimeoutMs: 1000, idleTimeoutMs: 1000 };
+  const watch = { answered: () => {}, unanswered: () => {} };
+  const settings = { sweeper, headBytes: 65_536, headersTimeoutMs: 1000, idleTimeoutMs: 1000, watch };
   const taken: string[] = [];
   const done = relayH1(upstream, flowOver(taken), pool, settings);
   socket.emit('data', Buffer.from(answer));

@@ -126,6 +126,7 @@ export async function openRetryGround(upstreamPort: number, ca: TestCa): Promise
     sweeper,
     headBytes: 65_536,
     requestBodyBytes: 0,
+    clientHeadTimeoutMs: 30_000,
     idleTimeoutMs: 60_000,
     carriesCredential: () => false,
   };

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { KeptUpstreams } from '../../../src/forward/kept-upstreams.ts';
 import { type ConnectionOwner, H1Upstream, UpstreamPool } from '../../../src/forward/upstream-pool.ts';
 import { Sweeper } from '../../../src/kit/sweeper.ts';
 
@@ -18,11 +19,13 @@ class FakeSocket extends EventEmitter {
 
 let sweeper: Sweeper;
 let pool: UpstreamPool;
+let kept: KeptUpstreams;
 
 beforeEach(() => {
   sweeper = new Sweeper(60_000);
   sweeper.nowMs = 1_000;
-  pool = new UpstreamPool(sweeper);
+  kept = new KeptUpstreams(300);
+  pool = new UpstreamPool(sweeper, kept);
 });
 
 afterEach(() => sweeper.stop());
@@ -73,7 +76,15 @@ describe('a kept connection', () => {
     expect(pool.size).toBe(50);
     for (const { upstream } of waiting.slice(0, 25)) upstream.expire();
     for (const { socket } of waiting.slice(25)) socket.destroy();
-    expect(pool.size).toBe(0);
+    expect([pool.size, kept.size]).toEqual([0, 0]);
+  });
+
+  test('that is used is not among those that wait', () => {
+    const { upstream } = connection(mine);
+    pool.give(upstream, undefined);
+    expect(kept.size).toBe(1);
+    pool.take(mine);
+    expect(kept.size).toBe(0);
   });
 
   test.each([
@@ -116,16 +127,18 @@ describe('a connection in use', () => {
     const owner: ConnectionOwner = {
       onUpstreamData: (chunk) => heard.push(`data ${chunk}`),
       onUpstreamDrain: () => heard.push('drain'),
+      onUpstreamEnd: () => heard.push('end'),
       onUpstreamClosed: (error) => heard.push(`closed ${error?.message}`),
       onUpstreamExpired: () => heard.push('expired'),
     };
     upstream.owner = owner;
     socket.emit('data', Buffer.from('x'));
     socket.emit('drain');
+    socket.emit('end');
     upstream.expire();
     socket.emit('error', new Error('reset'));
     socket.emit('close');
     socket.emit('close');
-    expect(heard).toEqual(['data x', 'drain', 'expired', 'closed reset']);
+    expect(heard).toEqual(['data x', 'drain', 'end', 'expired', 'closed reset']);
   });
 });

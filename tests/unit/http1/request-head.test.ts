@@ -158,6 +158,7 @@ describe('what could be read in two ways is refused', () => {
     ['a negative Content-Length', post('Content-Length: -1\r\n'), framing],
     ['Content-Length in hexadecimal', post('Content-Length: 0x3\r\n'), framing],
     ['Content-Length with a space inside', post('Content-Length: 3 3\r\n'), framing],
+    ['Content-Length with a nought before it', post('Content-Length: 010\r\n'), framing],
     ['an empty Content-Length', post('Content-Length:\r\n'), framing],
     ['Content-Length with a fraction', post('Content-Length: 3.0\r\n'), framing],
     ['Content-Length past 2^53-1', post('Content-Length: 9007199254740992\r\n'), framing],

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { MemoryBackup } from '../../support/memory-registry.ts';
 import { PretendDocker } from '../../support/pretend-docker.ts';
 import { startWitness, type WitnessedGateway } from '../../support/witness-ground.ts';
 
@@ -35,6 +36,22 @@ describe('a container that has a second network', () => {
     await gateway.register({ id: 'agent', container_id: 'agent', network: 'net' });
     const warned = gateway.log.find((line) => line.includes('past the door'));
     expect(JSON.parse(warned ?? '{}')).toMatchObject({ level: 'warn', container: 'agent', networks: 'wide' });
+  });
+});
+
+describe('a container of another gateway', () => {
+  test('is not asked about: the Docker of this machine knows nothing of it', async () => {
+    const backup = new MemoryBackup();
+    const record = gateway.registry.find('agent')!;
+    const there = { ...record.toStored(), id: 'there', container_id: 'cd'.repeat(32), container_ip: '172.30.0.9' };
+    const { expiresAtMs } = record;
+    await backup.add({ id: 'there', claims: [], expiresAtMs, body: JSON.stringify({ ...there, gateway: 'other' }) });
+    const other = await startWitness({ socket: join(folder, 'docker.sock') }, backup);
+    await other.register({ id: 'agent', container_id: 'agent' });
+    docker.breakOff();
+    await eventually(async () => (await other.call(address)) === 'agent', 'Docker is heard again');
+    expect(other.registry.list().map(({ id }) => id)).toEqual(['there', 'agent']);
+    await other.stop();
   });
 });
 

@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   vi.restoreAllMocks();
-  await t.registry.close();
+  t.registry.close();
 });
 
 function run(caller: Caller): string {

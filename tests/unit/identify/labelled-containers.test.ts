@@ -59,7 +59,7 @@ const grounds: Ground[] = [];
 
 afterEach(async () => {
   running.clear();
-  for (const { registry } of grounds.splice(0)) await registry.close();
+  for (const { registry } of grounds.splice(0)) registry.close();
 });
 
 async function start(backup = new MemoryBackup(), clock = new TestClock()): Promise<Ground> {

@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Registration } from '../../../src/identify/registration.ts';
 import { ConflictError, RegistrationError } from '../../../src/identify/registration-error.ts';
-import { SandboxRegistry } from '../../../src/identify/registry.ts';
 import { toPublic } from '../../../src/identify/sandbox-record.ts';
 import { openTestRegistry, type TestRegistry } from '../../support/memory-registry.ts';
 
@@ -12,10 +11,8 @@ beforeEach(async () => {
   t = await openTestRegistry();
 });
 
-afterEach(async () => {
-  vi.useRealTimers();
-  t.backup.failure = null;
-  await t.registry.close();
+afterEach(() => {
+  t.registry.close();
 });
 
 async function codeOf(work: Promise<unknown>): Promise<string> {
@@ -85,7 +82,7 @@ describe('the registry knows who is registered', () => {
   test('a socket path that no socket can have is refused at registration', async () => {
     const long = await openTestRegistry({ socketDirectory: `/run/${'x'.repeat(100)}` });
     expect(await codeOf(long.registry.register({ id: 'one', proof: ['socket'] }))).toBe('400 sandbox.invalid');
-    await long.registry.close();
+    long.registry.close();
   });
 });
 
@@ -108,8 +105,8 @@ describe('what is in use is never taken over', () => {
 
   test('an address is free again after its registration was removed or has expired', async () => {
     await t.registry.register({ container_ip: '172.18.0.5', id: 'one' });
-    expect(await t.registry.remove('172.18.0.5')).toBe(true);
-    expect(await t.registry.remove('172.18.0.5')).toBe(false);
+    expect(await t.registry.remove('172.18.0.5')).toEqual({ unconfirmed: [] });
+    expect(await t.registry.remove('172.18.0.5')).toBeNull();
     await t.registry.register({ container_ip: '172.18.0.5', id: 'two' });
     t.clock.advance(25 * hour);
     const { record } = await t.registry.register({ container_ip: '172.18.0.5', id: 'three' });
@@ -137,7 +134,7 @@ describe('a container', () => {
     clock.advance(hour);
     await registry.register({ id: 'two', container_id: 'agent' });
     expect(removed).toEqual(['one']);
-    await registry.close();
+    registry.close();
   });
 });
 
@@ -190,7 +187,7 @@ describe('a registration has a time to live', () => {
     stop();
     await swept.registry.remove('long');
     expect(gone).toEqual(['short']);
-    await swept.registry.close();
+    swept.registry.close();
   });
 });
 
@@ -207,14 +204,9 @@ describe('a change is on the disk before it is acknowledged', () => {
     await t.registry.renew('one');
     expect(t.backup.sandboxes[0]!.expires_at).toBe('2026-01-02T01:00:00.000Z');
 
-    const restarted = await SandboxRegistry.open({
-      backup: t.backup,
-      knownCredentials: () => new Set<string>(),
-      socketDirectory: '/run/sallyport/sandboxes',
-      now: t.clock.now,
-    });
+    const { registry: restarted } = await openTestRegistry({ backup: t.backup, now: t.clock.now });
     expect(restarted.find('172.18.0.5')?.toStored()).toEqual(record.toStored());
-    await restarted.close();
+    restarted.close();
 
     await t.registry.remove('one');
     expect(t.backup.sandboxes).toEqual([]);
@@ -225,7 +217,7 @@ describe('a change is on the disk before it is acknowledged', () => {
     t.clock.advance(25 * hour);
     const restarted = await openTestRegistry({ backup: t.backup, now: t.clock.now });
     expect(restarted.registry.size).toBe(0);
-    await restarted.registry.close();
+    restarted.registry.close();
   });
 
   test('a registration that cannot be written does not exist', async () => {
@@ -241,27 +233,6 @@ describe('a change is on the disk before it is acknowledged', () => {
     t.backup.failure = new Error('no space left');
     await expect(t.registry.remove('one')).rejects.toThrow('would come back at a restart');
     expect(t.registry.find('one')).toBeNull();
-  });
-
-  test('traffic is written at most once a minute, and again after a failure', async () => {
-    vi.useFakeTimers();
-    const failures: unknown[] = [];
-    const lazy = await openTestRegistry({ onFailure: (error) => failures.push(error) });
-    const { record } = await lazy.registry.register({ id: 'one' });
-    for (let i = 0; i < 1000; i++) lazy.registry.touch(record);
-    expect(lazy.backup.saves).toBe(1);
-    lazy.backup.failure = new Error('no space left');
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(lazy.backup.saves).toBe(2);
-    expect(failures).toHaveLength(1);
-    lazy.backup.failure = null;
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(lazy.backup.saves).toBe(3);
-    await vi.advanceTimersByTimeAsync(600_000);
-    expect(lazy.backup.saves).toBe(3);
-    lazy.registry.touch(record);
-    await lazy.registry.close();
-    expect(lazy.backup.saves).toBe(4);
   });
 });
 

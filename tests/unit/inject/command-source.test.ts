@@ -52,10 +52,10 @@ describe('a credential that a command prints', () => {
   });
 
   test('cannot hold the gateway up: it is ended after its time limit, even when a child keeps its output open', async () => {
-    const holdOn = `require('child_process').spawn('sleep', ['3'], {stdio: 'inherit'}); setInterval(() => {}, 1000)`;
+    const holdOn = `require('child_process').spawn('sleep', ['10'], {stdio: 'inherit'}); setInterval(() => {}, 1000)`;
     const startedAt = performance.now();
     await expect(script(holdOn, 60, { timeLimitMs: 300 }).current()).rejects.toThrow('did not end within 0.3 s');
-    expect(performance.now() - startedAt).toBeLessThan(2500);
+    expect(performance.now() - startedAt).toBeLessThan(9000);
   });
 
   test('reads nothing from us: a prompt sees the end of its input', async () => {

@@ -204,7 +204,7 @@ describe('tokens are revoked', () => {
     ground.script = () => new Promise(() => {});
     const startedMs = performance.now();
     await ground.source.close();
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(performance.now() - startedMs).toBeLessThan(15_000);
   });
 
   test('a registration that is over is not minted for', async () => {

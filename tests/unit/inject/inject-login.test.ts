@@ -179,6 +179,16 @@ describe('an answer', () => {
     );
   });
 
+  test('that says what it cost is asked for in codings that can be read, searched or not', () => {
+    const headers = [['Accept-Encoding', 'zstd, gzip']] as const;
+    const meter = { isRetrieval: false, count: () => {}, over: () => null };
+    for (const permission of [{ credential: 'anthropic' }, {}]) {
+      const flow = { ...authorized({ permission, headers }), meter };
+      const { outgoing } = stageOf(new Secret('anthropic', 'x')).run(flow) as Injected;
+      expect(outgoing.headers.get('accept-encoding')).toBe('gzip');
+    }
+  });
+
   test('that the policy does not want searched is not, and is asked for in parts if the client wants that', () => {
     const searched = policyOf([anthropic]);
     const policy = { ...searched, secrets: { ...searched.secrets, scrub: false } };

@@ -11,10 +11,17 @@ const stage = new InjectStage(
   { lfsTickets: store },
 );
 
-function ticketFor(sandboxId: string, headers: [string, string][] = [['Authorization', 'storage-key']]): string {
+const registered = '2027-01-01T00:00:00Z';
+
+function ticketFor(
+  sandboxId: string,
+  headers: [string, string][] = [['Authorization', 'storage-key']],
+  sandboxSince = registered,
+): string {
   return store.issue(
     {
       sandboxId,
+      sandboxSince,
       host: 'github.com',
       port: 443,
       repository: 'acme/art',
@@ -58,6 +65,8 @@ describe('a ticket becomes the request that the storage wants', () => {
 
   test('a ticket of another sandbox, or none, forwards nothing', () => {
     expect(() => stage.run(authorized(parts(ticketFor('other'))))).toThrow('another sandbox');
+    const earlier = ticketFor('sbx', [], '2026-12-31T00:00:00Z');
+    expect(() => stage.run(authorized(parts(earlier)))).toThrow('another sandbox');
     expect(() => stage.run(authorized(parts('never-issued')))).toThrow('is not there');
     const without = new InjectStage(
       () => policy,

@@ -11,6 +11,7 @@ function scrubOf(target: string, headers: readonly (readonly [string, string])[]
   const access = {
     grant: {
       sandboxId: 's',
+      sandboxSince: 't',
       host: 'h',
       port: 443,
       repository: 'r',

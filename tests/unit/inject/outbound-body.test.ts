@@ -319,6 +319,14 @@ describe('an agent may say what it has read to its model', () => {
     expect(flow.incident).toBe('placeholder of github in the body, placeholder of anthropic in the body');
   });
 
+  test('also where a person has approved the request: what its bodies are is for the policy to say', async () => {
+    const approval = { permission: { rule: 'approval a1' } };
+    const passes = await sendBody(guardWith(), requestTo('model.example', { ...talk, ...approval }), said);
+    expect(passes.failure).toBeNull();
+    const refused = await sendBody(guardWith(), requestTo('open.example', { ...talk, ...approval }), said);
+    expect(codeOf(refused.failure)).toBe(misplaced);
+  });
+
   test.each([
     ['a real value', {}, talk, [Buffer.from(realValue)], outbound],
     ['where the policy refuses it', { conversations: 'refuse' }, talk, said, misplaced],

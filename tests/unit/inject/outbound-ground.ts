@@ -75,6 +75,7 @@ function rule(name: string, hostName: string, conversation: boolean, paths: read
     plainHttp: false,
     tunnel: false,
     conversation,
+    ask: false,
   };
 }
 

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { writeFileAtomically } from '../../../src/kit/atomic-file.ts';
+import { removeUnfinished, writeFileAtomically } from '../../../src/kit/atomic-file.ts';
 import { takeLock } from '../../../src/kit/file-lock.ts';
 
 function scratch(): string {
@@ -79,4 +79,12 @@ describe('a lock has one holder', () => {
     symlinkSync(join(directory, 'elsewhere'), join(directory, 'lock'));
     expect(() => takeLock(join(directory, 'lock'))).toThrow(/ELOOP/);
   });
+});
+
+test('what a crash has left of a write is removed, and nothing else', async () => {
+  const directory = scratch();
+  const others = ['.other.json.0123456789ab.tmp', '.registry.json.swp', '.registry.json.mine.tmp', 'registry.json'];
+  for (const name of [...others, '.registry.json.0123456789ab.tmp']) writeFileSync(join(directory, name), '');
+  await removeUnfinished(join(directory, 'registry.json'));
+  expect(readdirSync(directory).sort()).toEqual([...others].sort());
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileGlob } from '../../../src/kit/glob.ts';
+import { cpuMsOf } from '../../support/cpu-time.ts';
 
 describe('a glob over names of branches and files', () => {
   test.each([
@@ -34,12 +35,13 @@ describe('a glob over names of branches and files', () => {
     expect(compileGlob('sandbox/*').text).toBe('sandbox/*');
   });
 
-  test('no pattern makes it work for long', () => {
+  test('no pattern makes it work for long', async () => {
     const glob = compileGlob(`${'**a'.repeat(200)}b`);
-    const startedMs = performance.now();
-    expect(glob.covers('a'.repeat(5_000))).toBe(false);
-    expect(glob.reaches('a'.repeat(5_000))).toBe(true);
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    const spentMs = await cpuMsOf(() => {
+      expect(glob.covers('a'.repeat(5_000))).toBe(false);
+      expect(glob.reaches('a'.repeat(5_000))).toBe(true);
+    });
+    expect(spentMs).toBeLessThan(2_000);
   });
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, test } from 'vitest';
 import { literalPrefix, parseBlockedApiPattern } from '../../../src/policy/blocked-api.ts';
+import { cpuMsOf } from '../../support/cpu-time.ts';
 import { errorsOf, policyOf } from './pretend-machine.ts';
 
 function matches(text: string, path: string): boolean {
@@ -38,11 +39,12 @@ describe('blocked API patterns', () => {
     expect(matches('^/repos/[^/]+/[^/]+$', '/repos/o/r/x')).toBe(false);
   });
 
-  test('an evil pattern and path stay fast', () => {
-    const startedMs = performance.now();
-    expect(matches('^/(a+)+$', `/${'a'.repeat(8000)}!`)).toBe(false);
-    expect(matches('(.*a){20}b', `/${'a'.repeat(8000)}`)).toBe(false);
-    expect(performance.now() - startedMs).toBeLessThan(3000);
+  test('an evil pattern and path stay fast', async () => {
+    const spentMs = await cpuMsOf(() => {
+      expect(matches('^/(a+)+$', `/${'a'.repeat(8000)}!`)).toBe(false);
+      expect(matches('(.*a){20}b', `/${'a'.repeat(8000)}`)).toBe(false);
+    });
+    expect(spentMs).toBeLessThan(3000);
   });
 
   test('the quick look at the first letters never changes the answer', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cpuMsOf } from '../../support/cpu-time.ts';
 import { errorsOf } from './pretend-machine.ts';
 
 const places = async (text: string): Promise<string[]> =>
@@ -130,10 +131,11 @@ describe('YAML is read strictly', () => {
       bomb += `a${i}: &a${i} [${Array(10)
         .fill(`*a${i - 1}`)
         .join(', ')}]\n`;
-    const startedMs = performance.now();
-    expect(await messages(bomb)).toContain('aliases');
-    expect(await messages(`version: 1\n#${'x'.repeat(1024 * 1024)}`)).toContain('larger than');
-    expect(performance.now() - startedMs).toBeLessThan(2000);
+    const spentMs = await cpuMsOf(async () => {
+      expect(await messages(bomb)).toContain('aliases');
+      expect(await messages(`version: 1\n#${'x'.repeat(1024 * 1024)}`)).toContain('larger than');
+    });
+    expect(spentMs).toBeLessThan(2000);
   });
 
   test('an error behind an alias points to where the text stands', async () => {

@@ -55,6 +55,33 @@ describe('every preset', () => {
     for (const host of policy.gitHosts) expect(policy.rulesFor(host).length, host).toBeGreaterThan(0);
   });
 
+  test('that has an inference API marks its host as one of models, so that budgets hold there', async () => {
+    const talksAt = async (name: string, host: string): Promise<boolean> =>
+      (await load(name)).rulesFor(host).some(({ conversation }) => conversation);
+    for (const [name, host] of [
+      ['anthropic', 'api.anthropic.com'],
+      ['openai', 'api.openai.com'],
+      ['chatgpt', 'chatgpt.com'],
+      ['google', 'generativelanguage.googleapis.com'],
+      ['google', 'us-central1-aiplatform.googleapis.com'],
+      ['google', 'cloudcode-pa.googleapis.com'],
+      ['huggingface', 'router.huggingface.co'],
+      ['huggingface', 'api-inference.huggingface.co'],
+      ['mistral', 'api.mistral.ai'],
+      ['groq', 'api.groq.com'],
+      ['xai', 'api.x.ai'],
+      ['openrouter', 'openrouter.ai'],
+      ['deepseek', 'api.deepseek.com'],
+      ['perplexity', 'api.perplexity.ai'],
+      ['cohere', 'api.cohere.com'],
+      ['copilot', 'api.githubcopilot.com'],
+      ['bedrock', 'bedrock-runtime.us-east-1.amazonaws.com'],
+    ] as const) {
+      expect(await talksAt(name, host), host).toBe(true);
+    }
+    expect(await talksAt('huggingface', 'huggingface.co')).toBe(false);
+  });
+
   test('those that serve git are gitlab and huggingface; github.com needs no mark', async () => {
     const marked: Record<string, string[]> = {};
     for (const name of names) {

@@ -10,6 +10,7 @@ import type { SandboxRecord } from '../../../src/identify/sandbox-record.ts';
 import { Sweeper } from '../../../src/kit/sweeper.ts';
 import { NamespaceSandboxes } from '../../../src/namespace-sandboxes.ts';
 import { eventually } from '../../support/eventually.ts';
+import { openGate } from '../../support/hand-made-gate.ts';
 import { handMadePolicy } from '../../support/hand-made-policy.ts';
 import { makeNamespace, type TestNamespace } from '../../support/namespace.ts';
 import { makePretendContainer, type PretendContainer } from '../../support/pretend-container.ts';
@@ -36,7 +37,8 @@ afterAll(() => {
 
 beforeEach(async () => {
   [container, plain] = await Promise.all([makePretendContainer(), makeNamespace()]);
-  const silent = { headBytes: 65_536, requestBodyBytes: 0, idleTimeoutMs: 60_000, carriesCredential: () => false };
+  const times = { clientHeadTimeoutMs: 30_000, idleTimeoutMs: 60_000 };
+  const silent = { ...times, headBytes: 65_536, requestBodyBytes: 0, carriesCredential: () => false };
   doors = new Doors({
     ports: {
       serve: () => null,
@@ -44,10 +46,11 @@ beforeEach(async () => {
       allows: () => false,
       tunnels: () => false,
       confirm: () => null,
+      countQuestion: () => null,
       contextFor: () => expect.fail('a namespace door has certificates of its own'),
       settings: () => ({ sweeper, ...silent }),
     },
-    maxConnections: () => 10,
+    gate: openGate,
   });
   removed = [];
   reported = [];

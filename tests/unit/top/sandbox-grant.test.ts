@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Doors } from '../../../src/accept/doors.ts';
 import { type GrantParts, grantDoor } from '../../../src/sandbox-grant.ts';
+import { openGate } from '../../support/hand-made-gate.ts';
 import { openTestRegistry, type TestRegistry } from '../../support/memory-registry.ts';
 
 let folder: string;
@@ -14,14 +15,14 @@ let parts: GrantParts;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sallyport-grant-'));
   t = await openTestRegistry({ socketDirectory: folder });
-  doors = new Doors({ ports: {} as never, maxConnections: () => 8 });
+  doors = new Doors({ ports: {} as never, gate: openGate });
   t.registry.onRemoved((id) => doors.cut(id));
-  parts = { registry: t.registry, doors } as GrantParts;
+  parts = { registry: t.registry, doors: doors as GrantParts['doors'] } as GrantParts;
 });
 
 afterEach(async () => {
   await doors.drain(0);
-  await t.registry.close();
+  t.registry.close();
   rmSync(folder, { recursive: true });
 });
 

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import type { GitServer } from '../../../src/authorize/git/git-server.ts';
 import type { BodyWriter } from '../../../src/flow/exchange.ts';
 import type { Injected } from '../../../src/flow/flow.ts';
@@ -12,11 +11,9 @@ import { createGitServer, type GitServerPorts } from '../../../src/git-server.ts
 import { oidOf } from '../../../src/git-wire/object-id.ts';
 import { encodePkt, flushPkt, PktReader } from '../../../src/git-wire/pkt-line.ts';
 import { Spool } from '../../../src/kit/spool.ts';
+import { afterThisFile } from '../../support/after-this-file.ts';
 import { pushTo } from '../../support/asked-git-server.ts';
 import { type Part, packOf } from '../git-wire/pack-builder.ts';
-
-const directory = mkdtempSync(join(tmpdir(), 'git-server-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const modern = ['version 2', 'agent=git/2.39.5', 'ls-refs=unborn', 'fetch=shallow filter', 'object-format=sha1'];
 export const COMMIT = 1;
@@ -46,6 +43,8 @@ interface Scene {
 export function stage(scene: Scene) {
   const asked: string[][] = [];
   const seen: string[] = [];
+  const directory = mkdtempSync(join(tmpdir(), 'git-server-'));
+  afterThisFile(() => rmSync(directory, { recursive: true, force: true }));
   const spool = new Spool(directory, () => scene.spoolBytes ?? 1_000_000);
   const say = async (flow: Injected): Promise<void> => {
     const { method } = flow.canonical;

@@ -67,6 +67,7 @@ function keeping(script: (flow: Injected) => void, app: CredentialSpec['source']
     },
     lfsTickets: new LfsTicketStore(),
     home: folder,
+    env: process.env,
     userKeys: false,
     log: createLog({ format: 'json', write: (line) => lines.push(line) }),
   });

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { aWish, openDesk } from '../../support/desk-ground.ts';
+
+const by = 'user 0';
+
+function watched(...options: Parameters<typeof openDesk>) {
+  const ground = openDesk(...options);
+  ground.desk.watchers.begin();
+  return ground;
+}
+
+describe('an agent asks a person for something', () => {
+  test('it is a question with its reason, and the agent hears what came of it', async () => {
+    const { desk } = watched();
+    expect(desk.wish('one', aWish)).toMatchObject({ id: 'q1', state: 'waiting', url: 'https://wished.example/' });
+    expect(desk.list()).toMatchObject([{ reason: 'the tests need it', requestId: null, sandbox: 'one' }]);
+    await desk.answer('q1', { answer: 'approve', for: 'minutes', minutes: 10, scope: 'path', by });
+    expect(desk.wishesOf('one')).toMatchObject([{ state: 'approved', until: '1970-01-01T00:26:40.000Z' }]);
+    expect(desk.approvals()).toMatchObject([{ sandbox: 'one', covers: { host: 'wished.example', method: 'GET' } }]);
+  });
+
+  test('denied, and forgotten when nobody answers', async () => {
+    const { desk, pass } = watched();
+    desk.wish('one', aWish);
+    await desk.answer('q1', { answer: 'deny', by });
+    desk.wish('one', aWish);
+    pass(60 * 60_000);
+    expect(desk.wishesOf('one').map(({ state }) => state)).toEqual(['forgotten', 'denied']);
+    expect(desk.list()).toEqual([]);
+  });
+
+  test('once is no answer where nothing waits', async () => {
+    const { desk } = watched();
+    desk.wish('one', aWish);
+    await expect(desk.answer('q1', { answer: 'approve', for: 'once', by })).rejects.toMatchObject({ reason: 'not-so' });
+  });
+
+  test('one that no approval would help can only be denied', async () => {
+    const { desk } = watched({ judged: { inVain: 'DELETE is blocked' } });
+    desk.wish('one', aWish);
+    const answer = { answer: 'approve', for: 'minutes', minutes: 5, scope: 'path', by } as const;
+    await expect(desk.answer('q1', answer)).rejects.toThrow('DELETE is blocked');
+    expect(desk.approvals()).toEqual([]);
+    await desk.answer('q1', { answer: 'deny', by });
+    expect(desk.list()).toEqual([]);
+  });
+
+  test('what is allowed already is told so and asks nobody; so is what nobody would see', () => {
+    expect(watched({ judged: { passes: true } }).desk.wish('one', aWish)).toMatchObject({ state: 'approved' });
+    const { desk } = openDesk();
+    expect(desk.wish('one', aWish)).toEqual({ refused: 'nobody-watches' });
+    expect(desk.list()).toEqual([]);
+  });
+
+  test('the same wish again is the same one; so many of others are too many', () => {
+    const { desk } = watched();
+    for (let i = 0; i < 3; i++) expect(desk.wish('one', aWish)).toMatchObject({ id: 'q1' });
+    for (let i = 1; i < 10; i++) desk.wish('one', { ...aWish, path: `/${i}` });
+    expect(desk.wish('one', { ...aWish, path: '/more' })).toEqual({ refused: 'too-many' });
+    expect(desk.wish('two', aWish)).toMatchObject({ state: 'waiting' });
+    for (let sandbox = 0; sandbox < 48; sandbox++)
+      for (let i = 0; i < 10; i++) desk.wish(`many-${sandbox}`, { ...aWish, path: `/${i}` });
+    for (let i = 0; i < 10; i++) desk.wish('two', { ...aWish, path: `/${i}` });
+    expect(desk.wish('three', aWish)).toEqual({ refused: 'too-many' });
+    expect(desk.list()).toHaveLength(500);
+  });
+
+  test('a sandbox hears of its own alone, and leaves nothing behind', async () => {
+    const { desk } = watched();
+    desk.wish('one', aWish);
+    expect(desk.wishesOf('two')).toEqual([]);
+    await desk.drop('one');
+    expect(desk.wishesOf('one')).toEqual([]);
+    expect(desk.list()).toEqual([]);
+  });
+});

@@ -1,0 +1,104 @@
+import { expect, test, vi } from 'vitest';
+import { CalmJournal } from '../../../src/audit/calm-journal.ts';
+import { describeFlow, type RecordBody } from '../../../src/audit/record.ts';
+import { Refusal, type RefusalCode } from '../../../src/flow/refusal.ts';
+import { forwardedFlow } from './flow-fixture.ts';
+
+function recordOf(code: RefusalCode, over: Partial<RecordBody> = {}): RecordBody {
+  const refusal = new Refusal(code, 'no');
+  return {
+    ...describeFlow(forwardedFlow(), { verdict: 'refused', status: refusal.status, refusal, error: null }),
+    ...over,
+  };
+}
+
+function open() {
+  const state = { nowMs: 0, written: [] as RecordBody[], waiting: [] as (() => void)[] };
+  const onFailure = vi.fn();
+  const calm = new CalmJournal({
+    journal: {
+      append: (record) => state.written.push(record as RecordBody),
+      healthy: true,
+      state: { kind: 'ok' },
+    },
+    now: () => state.nowMs,
+    later: (act) => {
+      state.waiting.push(act);
+      return { unref() {} };
+    },
+    onFailure,
+  });
+  const tick = (): void => {
+    state.nowMs += 1000;
+    for (const act of state.waiting.splice(0)) act();
+  };
+  return { state, calm, tick, onFailure };
+}
+
+/** How many refusals a record stands for. */
+function counted({ reason }: RecordBody): number {
+  const merged = /stands for (\d+) refusals/.exec(reason ?? '');
+  return merged === null ? 1 : Number(merged[1]);
+}
+
+test('a flood of refusals by a limit is a few records and one that has the number of all others', () => {
+  const { state, calm, tick } = open();
+  for (let i = 0; i < 5000; i++) calm.append(recordOf('limit.rate'));
+  expect(state.written).toHaveLength(20);
+  tick();
+  expect(state.written).toHaveLength(21);
+  expect(counted(state.written[20]!)).toBe(4980);
+  expect(state.written[20]).toMatchObject({ code: 'limit.rate', verdict: 'refused', status: 429 });
+});
+
+test('the sum is exact over many seconds, callers and codes', () => {
+  const { state, calm, tick } = open();
+  let sent = 0;
+  for (let second = 0; second < 5; second++) {
+    for (let i = 0; i < 37 * (second + 1); i++) {
+      for (const sandbox of ['one', 'two']) {
+        for (const code of ['limit.rate', 'limit.concurrent'] as const) {
+          calm.append(recordOf(code, { sandbox }));
+          sent++;
+        }
+      }
+      // Also across the end of a second that nobody was there to see.
+      state.nowMs += 20;
+    }
+    if (second % 2 === 0) tick();
+  }
+  calm.flush();
+  expect(state.written.reduce((sum, record) => sum + counted(record), 0)).toBe(sent);
+  expect(new Set(state.written.map(({ sandbox, code }) => `${sandbox} ${code}`)).size).toBe(4);
+  expect(state.written.length).toBeLessThan(sent);
+});
+
+test('everything else is written down one by one, and at once', () => {
+  const { state, calm } = open();
+  for (let i = 0; i < 100; i++) {
+    expect(calm.append(recordOf('domain.not-allowed'))).toBeGreaterThan(0);
+    expect(calm.append(recordOf('limit.response-size'))).toBeGreaterThan(0);
+  }
+  expect(state.written).toHaveLength(200);
+});
+
+test('a quiet second later it is written down one by one again', () => {
+  const { state, calm, tick } = open();
+  for (let i = 0; i < 30; i++) calm.append(recordOf('limit.rate'));
+  tick();
+  expect(state.written).toHaveLength(21);
+  calm.append(recordOf('limit.rate'));
+  expect(state.written).toHaveLength(22);
+});
+
+test('what cannot be kept in the end is told', () => {
+  const { state, calm, tick, onFailure } = open();
+  for (let i = 0; i < 30; i++) calm.append(recordOf('limit.rate'));
+  Object.defineProperty(state.written, 'push', {
+    value: () => {
+      throw new Error('the disk is full');
+    },
+  });
+  tick();
+  expect(onFailure).toHaveBeenCalledWith(expect.objectContaining({ code: 'limit.rate' }), expect.any(Error));
+});

@@ -1,0 +1,126 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openQuestions } from '../../../src/cli/ask-person.ts';
+import { isDoubtful, noteWrittenFolders } from '../../../src/launch/written-folders.ts';
+import { type RunOptions, runWith } from './command-line.ts';
+
+let folder: string;
+let project: string;
+let home: string;
+let state: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sallyport-init-'));
+  [project, home, state] = ['project', 'home', 'state'].map((name) => join(folder, name)) as [string, string, string];
+  for (const made of [join(project, '.git'), join(home, 'bin'), state]) mkdirSync(made, { recursive: true });
+  writeFileSync(join(project, '.git', 'config'), '[remote "origin"]\n\turl = git@github.com:Acme/widgets.git\n');
+  writeFileSync(join(home, 'bin', 'claude'), '#!/bin/sh\nexit 1\n');
+  chmodSync(join(home, 'bin', 'claude'), 0o755);
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (argv: readonly string[], { env, ...options }: RunOptions = {}) =>
+  runWith(['init', ...argv], {
+    home: state,
+    cwd: project,
+    env: { HOME: home, PATH: join(home, 'bin'), ...env },
+    ...options,
+  });
+const written = (): string => readFileSync(join(project, 'sallyport.yaml'), 'utf8');
+
+describe('sallyport init', () => {
+  test('finds what is here, writes a configuration that is valid, and ends with the command to run', async () => {
+    const { code, out, err } = await run(['--yes']);
+    expect(code).toBe(0);
+    expect(err).toMatch(/agents +claude\n/);
+    expect(err).toContain('origin: github.com/acme/widgets');
+    expect(out.trimEnd().split('\n').at(-1)).toBe('  sallyport run --repo acme/widgets -- claude');
+    expect(written()).toContain('- preset: anthropic # claude');
+    expect(statSync(join(project, 'sallyport.yaml')).mode & 0o777).toBe(0o644);
+    const check = await runWith(['config', 'check', join(project, 'sallyport.yaml')]);
+    expect([check.code, check.err]).toEqual([0, '']);
+  });
+
+  test('works in an empty folder without a repository, an agent or a home', async () => {
+    const empty = join(folder, 'empty');
+    mkdirSync(empty);
+    const { code, out } = await run(['--yes'], { cwd: empty, env: { HOME: join(folder, 'none'), PATH: '' } });
+    expect(code).toBe(0);
+    expect(out).toContain('sallyport run -- bash');
+  });
+
+  test('leaves a file that is there as it is; --force replaces it and keeps the old one', async () => {
+    writeFileSync(join(project, 'sallyport.yaml'), 'mine\n');
+    const refused = await run(['--yes']);
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('--force');
+    expect(written()).toBe('mine\n');
+    expect((await run(['--yes', '--force'])).code).toBe(0);
+    expect(written()).toContain('version: 1');
+    expect(readFileSync(join(project, 'sallyport.yaml.backup'), 'utf8')).toBe('mine\n');
+  });
+
+  test('where it cannot write it says which file and what to do instead', async () => {
+    const { code, err } = await run(['--yes', '--config', '/proc/sallyport.yaml']);
+    expect(code).toBe(1);
+    expect(err).toContain('/proc/sallyport.yaml cannot be written (E');
+    expect(err).toContain('--print');
+    expect(err).not.toContain('.tmp');
+  });
+
+  test('--print writes to standard output alone, also where a file is', async () => {
+    writeFileSync(join(project, 'sallyport.yaml'), 'mine\n');
+    const { code, out, err } = await run(['--print', '--schema', './s.json']);
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^# yaml-language-server: \$schema=\.\/s\.json\n/);
+    expect(written()).toBe('mine\n');
+  });
+
+  test('--config says where, and --json what was found', async () => {
+    const file = join(folder, 'new', 'other.yaml');
+    const { out } = await run(['--yes', '--json', '--config', file]);
+    expect(JSON.parse(out)).toMatchObject({ file, command: 'sallyport run --repo acme/widgets -- claude' });
+    expect(existsSync(file)).toBe(true);
+    const looked = JSON.parse((await run(['--json'])).out);
+    expect(looked).toMatchObject({ file: null, found: { agents: [{ program: 'claude' }] } });
+    expect(existsSync(join(project, 'sallyport.yaml'))).toBe(false);
+  });
+
+  test('what it wrote is the word of its user, also where a sandbox could write before', async () => {
+    noteWrittenFolders(state, [project], []);
+    await run(['--yes']);
+    expect(isDoubtful(state, join(project, 'sallyport.yaml'))).toBe(false);
+  });
+});
+
+describe('questions to a person', () => {
+  const ask = (typed: string) => {
+    const stdin = new PassThrough();
+    let said = '';
+    const questions = openQuestions(stdin, (text) => {
+      said += text;
+    });
+    stdin.end(typed);
+    return { questions, said: () => said };
+  };
+
+  test('Enter takes what stands in brackets, and lines typed ahead are answers to what follows', async () => {
+    const { questions, said } = ask('\n\nno\n');
+    expect(await questions.ask('Which?', 'claude')).toBe('claude');
+    expect(await questions.askYesOrNo('Sure?', true)).toBe(true);
+    expect(await questions.askYesOrNo('Really?', true)).toBe(false);
+    expect(said()).toBe('Which? [claude] Sure? [Y/n] Really? [Y/n] ');
+    questions.close();
+  });
+
+  test('asks again for what is neither, and the end of the input is no answer', async () => {
+    const { questions } = ask('maybe\ny\n');
+    expect(await questions.askYesOrNo('Sure?', false)).toBe(true);
+    await expect(questions.ask('Which?', 'claude')).rejects.toThrow('nobody answered');
+    questions.close();
+  });
+});
