@@ -8,12 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAcceptStage } from '../.sallyport-build/modules/accept/accept-stage.js';
 import { H1Connection } from '../.sallyport-build/modules/accept/h1-connection.js';
+import { ApprovalsInForce } from '../.sallyport-build/modules/approvals/approvals-in-force.js';
 import { createAudit } from '../.sallyport-build/modules/audit/audit-stage.js';
 import { Feed } from '../.sallyport-build/modules/audit/feed.js';
 import { Journal } from '../.sallyport-build/modules/audit/journal.js';
 import { Metrics } from '../.sallyport-build/modules/audit/metrics.js';
 import { createAuthorizeStage } from '../.sallyport-build/modules/authorize/authorize-stage.js';
-import { SandboxLimits } from '../.sallyport-build/modules/authorize/limits.js';
+import { ModelBudget } from '../.sallyport-build/modules/authorize/budget.js';
+import { RequestLimits } from '../.sallyport-build/modules/authorize/limits.js';
 import { learn } from '../.sallyport-build/modules/flow/learn.js';
 import { relayH1 } from '../.sallyport-build/modules/forward/h1-relay.js';
 import { KeepingRoom } from '../.sallyport-build/modules/forward/retry-body.js';
@@ -21,7 +23,7 @@ import { retryUnauthorized } from '../.sallyport-build/modules/forward/retry-una
 import { H1Upstream, UpstreamPool } from '../.sallyport-build/modules/forward/upstream-pool.js';
 import { createIdentifyStage } from '../.sallyport-build/modules/identify/identify-stage.js';
 import { SandboxRegistry } from '../.sallyport-build/modules/identify/registry.js';
-import { createFileBackup } from '../.sallyport-build/modules/identify/registry-backup.js';
+import { readStored } from '../.sallyport-build/modules/identify/stored-registration.js';
 import { LfsTicketStore } from '../.sallyport-build/modules/inject/lfs-ticket-store.js';
 import { createLog } from '../.sallyport-build/modules/kit/log.js';
 import { Sweeper } from '../.sallyport-build/modules/kit/sweeper.js';
@@ -30,6 +32,8 @@ import { thisMachine } from '../.sallyport-build/modules/policy/machine-files.js
 import { admissionPath, requestPath } from '../.sallyport-build/modules/request-path.js';
 import { createSecretKeeping } from '../.sallyport-build/modules/secret-keeping.js';
 import { createRequestServer } from '../.sallyport-build/modules/serve-request.js';
+import { createEmbeddedStore } from '../.sallyport-build/modules/store/embedded-store.js';
+import { FileRegistrations } from '../.sallyport-build/modules/store/file-registrations.js';
 
 const requests = Number(process.argv[2] ?? 200_000);
 const connections = 64;
@@ -65,8 +69,14 @@ if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
 const policy = () => loaded.policy;
 const log = createLog({ level: 'error' });
 const journal = new Journal({ directory: join(home, 'journal'), ...policy().audit, log });
+const registrations = new FileRegistrations({
+  path: join(home, 'registry.json'),
+  read: readStored,
+  onFailure: () => {},
+});
+const store = createEmbeddedStore({ registrations });
 const registry = await SandboxRegistry.open({
-  backup: createFileBackup(join(home, 'registry.json')),
+  store,
   knownCredentials: () => policy().credentials,
   socketDirectory: home,
 });
@@ -79,6 +89,7 @@ const relaySettings = {
   headBytes: limits.headBytes,
   headersTimeoutMs: 1e6,
   idleTimeoutMs: 1e6,
+  watch: { answered() {}, unanswered() {} },
 };
 
 const answerBody = `{"data":"${'x'.repeat(1012)}"}\n`;
@@ -119,7 +130,10 @@ const { inject } = createSecretKeeping({
 const stages = {
   accept: createAcceptStage('sallyport-bench'),
   identify: createIdentifyStage(registry),
-  authorize: createAuthorizeStage(policy, new SandboxLimits({ limits: () => limits })),
+  authorize: createAuthorizeStage(policy, new RequestLimits({ limits: () => limits, meters: store.meters }), {
+    budget: new ModelBudget({ tallies: store.tallies, budgets: () => policy().budgets }),
+    approvals: new ApprovalsInForce(),
+  }),
   inject,
   forward,
 };
@@ -128,7 +142,13 @@ const audit = createAudit({ journal, metrics, feed: new Feed(), log });
 const server = createRequestServer({
   path: requestPath(stages),
   admission: admissionPath(stages),
-  finish: audit.finish,
+  finish(flow, outcome) {
+    if (outcome.verdict !== 'allowed') {
+      console.error(`nothing is measured: a request was ${outcome.verdict}`, outcome.error ?? outcome.refusal);
+      process.exit(1);
+    }
+    audit.finish(flow, outcome);
+  },
   requireJournal: audit.requireJournal,
 });
 
@@ -140,6 +160,7 @@ const settings = {
   sweeper,
   headBytes: limits.headBytes,
   requestBodyBytes: 0,
+  clientHeadTimeoutMs: 1e6,
   idleTimeoutMs: 1e6,
   carriesCredential: () => false,
 };
