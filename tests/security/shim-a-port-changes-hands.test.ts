@@ -32,7 +32,7 @@ afterAll(async () => {
 /** The attacker's connection as the shim accepts it, and what makes its port the agent's. */
 async function attack(name: string): Promise<{ taken: Socket; changeHands: () => Promise<void>; from: number }> {
   const accepting = once(server, 'connection') as Promise<[Socket]>;
-  const from = await dialer.connect(`attacker ${name}`, attacker, port);
+  const from = await dialer.connect(`attacker ${name}`, attacker, port, 'kept');
   const [taken] = await accepting;
   await dialer.send(`attacker ${name}`, 'POST http://a.example/ HTTP/1.1\r\n\r\n');
   const changeHands = async (): Promise<void> => {

@@ -88,9 +88,15 @@ export async function openGatewayNetwork(options: GatewayNetworkOptions): Promis
       children.push(child);
       return child;
     };
+    const written = new Map<string, string>();
     const resolvConf = (nameserver: string = door.v4, more = ''): string => {
-      const path = join(built.home, `resolv-${nameserver.replaceAll(':', '-')}-${more.length}.conf`);
-      writeFileSync(path, `nameserver ${nameserver}\n${more}`);
+      const text = `nameserver ${nameserver}\n${more}`;
+      const before = written.get(text);
+      if (before !== undefined) return before;
+      // Once: a client that reads it while it is written anew finds it empty, and asks its own machine.
+      const path = join(built.home, `resolv-${written.size}.conf`);
+      writeFileSync(path, text);
+      written.set(text, path);
       return path;
     };
     const heard = collect(spawnIn(outside, ['python3', '-u', '-c', listener]));

@@ -5,8 +5,14 @@ import { once } from 'node:events';
 import { Wire } from '../../support/wire.ts';
 
 const program = `
-import json, os, socket, struct, sys
+import json, os, random, socket, struct, sys
 held = {}
+lowest = int(open('/proc/sys/net/ipv4/ip_local_port_range').read().split()[0])
+def bind_kept(s, source):
+    for port in random.sample(range(10000, lowest), 50):
+        try: return s.bind((source, port))
+        except OSError as error: last = error
+    raise last
 for line in sys.stdin:
     do = json.loads(line)
     try:
@@ -16,7 +22,8 @@ for line in sys.stdin:
             s = socket.socket(family, socket.SOCK_STREAM)
             os.seteuid(0)
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if do['port']: s.bind((do['source'], do['port']))
+            if do['port'] == 'kept': bind_kept(s, do['source'])
+            elif do['port']: s.bind((do['source'], do['port']))
             s.connect((do['host'], do['to']))
             held[do['name']] = s
             print(s.getsockname()[1], flush=True)
@@ -44,8 +51,11 @@ export class Dialer {
     this.#said = new Wire(this.#child.stdout);
   }
 
-  /** Returns the port it was made from. */
-  async connect(name: string, uid: number, to: number, port = 0, host = '127.0.0.1'): Promise<number> {
+  /**
+   * Returns the port it was made from. `kept`: one that the kernel gives to nobody by itself, so that it is still free
+   * after this connection has let go of it.
+   */
+  async connect(name: string, uid: number, to: number, port: number | 'kept' = 0, host = '127.0.0.1'): Promise<number> {
     const source = host.includes(':') ? host : '127.0.0.1';
     return Number(await this.#tell({ do: 'connect', name, uid, to, port, host, source }));
   }
