@@ -65,11 +65,7 @@ export function describeControls({
     ...(workers === null ? [] : [control('workers', workers.live, workers.detail)]),
     control('identity', true, `${registry.size} registered; unknown callers are refused`),
     control('docker', docker.live, docker.detail),
-    control(
-      'allowlist',
-      rejected === null,
-      `${policy.allow.length} rules from ${policy.origin}; everything else is refused`,
-    ),
+    control('allowlist', rejected === null, allowDetail(policy)),
     control('api-block', blocked > 0, `${blocked} blocked API patterns`),
     control('pushes', true, pushDetail(policy)),
     control('github', true, githubDetail(policy)),
@@ -101,6 +97,12 @@ function describeDoors(doors: readonly string[], namespaces: number): string {
   return [...doors, ...inside].join(', ') || 'none open';
 }
 
+function allowDetail({ allow, origin }: CompiledPolicy): string {
+  const asking = allow.filter(({ ask }) => ask).length;
+  const asks = asking === 0 ? '' : `${asking} of them ask a person first; `;
+  return `${allow.length} rules from ${origin}; ${asks}everything else is refused`;
+}
+
 function pushDetail(policy: CompiledPolicy): string {
   const list = (globs: readonly { readonly text: string }[]): string =>
     globs.map(({ text }) => text).join(', ') || 'none';
@@ -113,8 +115,13 @@ function pushDetail(policy: CompiledPolicy): string {
   ].join('; ');
 }
 
-function githubDetail({ githubEffects }: CompiledPolicy): string {
-  const modes = Object.entries(githubEffects).map(([mode, effects]) => `${mode}: ${[...effects].join(' ')}`);
+function githubDetail({ githubEffects, githubAsks }: CompiledPolicy): string {
+  const modes = (['bot', 'user'] as const).map((mode) => {
+    const effects = [...githubEffects[mode]].map((effect) =>
+      githubAsks[mode].has(effect) ? `${effect} (asks)` : effect,
+    );
+    return `${mode}: ${effects.join(' ')}`;
+  });
   return `calls judged by effect; ${modes.join('; ')}; everything else is refused`;
 }
 

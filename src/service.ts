@@ -285,7 +285,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     caPath: ca.certificatePath,
     config: policy().origin,
     controls: controls(),
-    hosts: policy().allow.length,
+    rules: policy().allow.length,
     credentials: secrets.list(),
     warnings: warningsOf(live, ca, configured, workerCount),
     dashboard: page.invite(),

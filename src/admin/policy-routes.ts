@@ -1,5 +1,6 @@
 // The admin API's route to the explanation of a policy. Holds no state; the sentences come from the port.
 import { AdminError } from './admin-error.ts';
+import { readFlag } from './read-flag.ts';
 import type { Route } from './routes.ts';
 
 export const policyRoutes: readonly Route[] = [
@@ -7,7 +8,7 @@ export const policyRoutes: readonly Route[] = [
     path: ['internal', 'containers', ':which', 'policy'],
     methods: {
       GET: (ports, { parameter, query }) => {
-        const sections = ports.explain(parameter, query.get('full') === 'true');
+        const sections = ports.explain(parameter, readFlag(query, 'full'));
         if (sections !== null) return { status: 200, json: { sections } };
         const hint = 'See which there are: sallyport list';
         throw new AdminError(404, 'sandbox.not-found', `no live sandbox is registered as ${parameter}`, hint);

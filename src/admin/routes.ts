@@ -8,6 +8,7 @@ import { dashboardRoutes } from './dashboard-routes.ts';
 import { learnRoutes } from './learn-routes.ts';
 import { policyRoutes } from './policy-routes.ts';
 import { questionRoutes } from './question-routes.ts';
+import { readFlag } from './read-flag.ts';
 
 export type AdminAnswer =
   | { readonly status: number; readonly json: unknown; readonly location?: string }
@@ -175,13 +176,6 @@ function splitTarget(target: string): [string[], URLSearchParams] {
   } catch {
     throw new AdminError(400, 'admin.bad-request', 'the path is not validly percent-encoded');
   }
-}
-
-function readFlag(query: URLSearchParams, name: string): boolean {
-  const value = query.get(name) ?? '0';
-  if (value === '1' || value === 'true') return true;
-  if (value === '0' || value === 'false' || value === '') return false;
-  throw new AdminError(400, 'admin.bad-request', `${name} must be 1 or 0`);
 }
 
 function readLimit(query: URLSearchParams): number {

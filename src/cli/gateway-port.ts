@@ -11,7 +11,7 @@ export interface StartSummary {
   /** The configuration in force: its file, or `embedded default`. */
   readonly config: string;
   readonly controls: readonly LiveControl[];
-  readonly hosts: number;
+  readonly rules: number;
   readonly credentials: readonly StartCredential[];
   readonly warnings: readonly string[];
   /** Opens the page for people, once; null: none is served. Not for a log. */

@@ -143,8 +143,7 @@ function describe(
   // A container has its own files.
   if (record.container)
     lines.push(colors.dim('# Files are those of this host: mount them, and name them as they are inside.'));
-  lines.push('');
-  lines.push(colors.dim('# Then, for example:'), 'curl https://api.anthropic.com/v1/models');
+  lines.push('', colors.dim('# Then ask the door what this sandbox may do:'), 'curl http://sallyport.internal/policy');
   context.print(lines.join('\n'));
 }
 

@@ -62,7 +62,7 @@ export function describeStart(context: Pick<CliContext, 'colors'>, summary: Star
   const { colors } = context;
   const lines = [colors.bold('Sallyport is up.'), ''];
   const fact = (name: string, text: string) => lines.push(`  ${name.padEnd(12)} ${text}`);
-  fact('config', `${printable(summary.config)} (${summary.hosts} hosts allowed)`);
+  fact('config', `${printable(summary.config)} (${summary.rules} rules for hosts)`);
   for (const door of summary.doors) fact('door', printable(door));
   fact('admin', printable(summary.adminSocket));
   fact('CA', printable(summary.caPath));

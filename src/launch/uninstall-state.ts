@@ -14,6 +14,7 @@ const meanings: Readonly<Record<string, string>> = {
   ca: "the CA and its key: sandboxes that trust it will need another gateway's",
   'identity-ca': 'the identity CA and its key: certificates of sandboxes are good for nothing after it',
   'registry.json': 'the registrations of sandboxes',
+  'gateway-name': 'the name by which other gateways of its store knew this one',
   journal: 'the journal of all that was asked and answered',
   spool: 'pushes that waited to be judged',
   run: 'sockets',

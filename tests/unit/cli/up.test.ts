@@ -13,7 +13,7 @@ const summary: StartSummary = {
     { name: 'identify', live: true, detail: '2 sandboxes' },
     { name: 'journal', live: false, detail: 'the disk is full' },
   ],
-  hosts: 12,
+  rules: 12,
   credentials: [
     { name: 'anthropic', source: 'memory', set: false },
     { name: 'github', source: 'file', set: true },
@@ -63,7 +63,7 @@ describe('sallyport up says what is live', () => {
       'proxy 127.0.0.1:8080',
       '/home/u/run/admin.sock',
       '/home/u/ca/ca.pem',
-      'embedded default (12 hosts allowed)',
+      'embedded default (12 rules for hosts)',
       'live  identify     2 sandboxes',
       'OFF   journal      the disk is full',
       'not set  anthropic    memory  sallyport secret set anthropic < file',
