@@ -128,6 +128,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
     sweeper,
     createInside({
       desk: parts.inside,
+      clean: masked,
       explain: (sandbox) =>
         explainPolicy(parts.approvals.policyFor(policy(), sandbox.id), sandbox, { audience: 'sandbox' }),
     }),

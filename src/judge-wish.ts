@@ -14,6 +14,7 @@ import type { CompiledPolicy } from './policy/compiled.ts';
 
 export function judgeWish(policy: CompiledPolicy, inForce: ApprovalsInForce, sandbox: Sandbox, wish: Wish): JudgedWish {
   const today = tryOut(inForce.policyFor(policy, sandbox.id), sandbox, wish);
+  const tunnel = !(today instanceof Refusal) && today.tunnel;
   const approved = new ApprovalsInForce();
   const { scheme, host, port, method, path } = wish;
   const credential = credentialOf(policy, sandbox, wish);
@@ -24,7 +25,7 @@ export function judgeWish(policy: CompiledPolicy, inForce: ApprovalsInForce, san
     port,
     method,
     path,
-    tunnel: false,
+    tunnel,
     websocket: false,
     credential,
   } as const;
@@ -33,6 +34,7 @@ export function judgeWish(policy: CompiledPolicy, inForce: ApprovalsInForce, san
   const then = tryOut(approved.policyFor(policy, sandbox.id), sandbox, wish);
   const permission = then instanceof Refusal ? null : then;
   return {
+    tunnel,
     passes: !(today instanceof Refusal) && today.askedBy === undefined,
     rule: today instanceof Refusal ? today.rule : (today.askedBy ?? today.rule),
     credential: permission?.credential ?? null,
@@ -58,7 +60,7 @@ function tryOut(policy: CompiledPolicy, sandbox: Sandbox, wish: Wish): Permissio
     const none = new HeaderList();
     if (canonical.scheme === 'https') {
       const admitted = decide(policy, sandbox, { ...canonical, kind: 'connect' }, none);
-      if (admitted.tunnel) return admitted;
+      if (admitted.tunnel) return decide(policy, sandbox, { ...canonical, kind: 'tunnel' }, none);
     }
     return decide(policy, sandbox, canonical, none);
   } catch (error) {

@@ -38,7 +38,7 @@ export interface PeopleDesk {
   readonly approvals: ApprovalsInForce;
   readonly inside: InsideDesk;
   /** Where refused requests are remembered for their sandboxes. */
-  readonly refusals: RecentRefusals;
+  readonly refusals: Pick<RecentRefusals, 'take'>;
   readonly questions: QuestionPorts;
   readonly startLearning: AdminPorts['startLearning'];
   /** How many look on, and how many questions wait. */
@@ -95,7 +95,13 @@ export function createPeopleDesk(parts: PeopleParts): PeopleDesk {
   return {
     asking: desk,
     approvals,
-    refusals,
+    refusals: {
+      // One that ends after its sandbox has gone is not told to the next of that name.
+      take: (record) => {
+        const now = record.sandbox === null ? undefined : parts.registry.lookUpId(record.sandbox);
+        if (now !== undefined && now.createdAt <= record.time) refusals.take(record);
+      },
+    },
     inside: {
       refusalsOf: async (sandbox) => refusals.of(sandbox),
       wish: async (sandbox, wish) => desk.wish(sandbox, wish),

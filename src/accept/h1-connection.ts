@@ -9,7 +9,8 @@ import { GatheredBytes } from '../kit/gathered-bytes.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import { ClientIntake, waitingBytes } from './client-intake.ts';
 import type { ConnectionOrigin, ConnectionSettings } from './connection-settings.ts';
-import { type ExchangeHost, H1Exchange } from './h1-exchange.ts';
+import type { ExchangeHost } from './exchange-host.ts';
+import { H1Exchange } from './h1-exchange.ts';
 import { faultInHead, noBodyComes, nothingTaken, slowHead, unreadable } from './request-faults.ts';
 
 export type OnH1Request = (request: RawRequest, exchange: H1Exchange) => void;

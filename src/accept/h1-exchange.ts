@@ -9,34 +9,13 @@ import type { RequestHead } from '../http1/request-head.ts';
 import { encodeMessage, renderHead } from '../http1/write-head.ts';
 import { GatheredBytes } from '../kit/gathered-bytes.ts';
 import { AnswerWriter } from './answer-writer.ts';
+import type { ExchangeHost } from './exchange-host.ts';
+import { HeldEnd } from './held-end.ts';
 import { PayloadExchange } from './payload-exchange.ts';
 import { bodyTooLarge, fieldTooLate, unreadable } from './request-faults.ts';
 
 const noBody: Framing = { kind: 'none' };
 const maxHeldBytes = 256 * 1024;
-
-/** The connection an exchange happens on. */
-export interface ExchangeHost {
-  readonly socket: Socket;
-  /** 0: no limit. */
-  readonly maxBodyBytes: number;
-  readonly carriesCredential: (key: string) => boolean;
-  readonly closing: boolean;
-  pause(): void;
-  resume(): void;
-  /** The rest of the body is the client's to send now. */
-  awaitBytes(): void;
-  /** The client has more of its answer before it than it takes. */
-  awaitIntake(): void;
-  /** Bytes past the end of this request. */
-  keepWaiting(bytes: Buffer): void;
-  takeWaiting(): Buffer | null;
-  next(): void;
-  endLingering(): void;
-  release(): Buffer | null;
-  /** Breaks the connection off so that nobody can take it for an end in good order. */
-  reset(): void;
-}
 
 export class H1Exchange implements Exchange {
   readonly form: BodyForm = 'wire';
@@ -54,6 +33,7 @@ export class H1Exchange implements Exchange {
   #requestDone: boolean;
   #readable: boolean;
   readonly #held = new GatheredBytes();
+  readonly #heldEnd = new HeldEnd();
   #to: BodyWriter | null = null;
   #raw = false;
   #writer: AnswerWriter | null = null;
@@ -174,11 +154,14 @@ export class H1Exchange implements Exchange {
     if (this.#raw) {
       this.bytesIn += chunk.length;
       if (!this.#to!.write(chunk)) this.#connection.pause();
-    } else if (this.#requestDone || this.#finished) {
+    } else if (this.#requestDone || this.#finished || this.#heldEnd.isKept) {
       this.#connection.keepWaiting(chunk);
     } else if (this.#to === null) {
       this.#held.add(chunk);
-      if (this.#held.length > maxHeldBytes) this.#connection.pause();
+      if (this.#held.length > maxHeldBytes) {
+        this.#heldEnd.paused();
+        this.#connection.pause();
+      }
     } else {
       this.#feed(chunk);
     }
@@ -204,14 +187,21 @@ export class H1Exchange implements Exchange {
       this.breakOff(fieldTooLate(late));
       return;
     }
+    if (end >= 0 && end < chunk.length) this.#connection.keepWaiting(chunk.subarray(end));
+    if (end >= 0 && !this.#requestDone && this.#heldEnd.isInDoubt) {
+      this.#connection.resume();
+      this.#heldEnd.keep(() => !this.#finished && this.#give(part, true));
+    } else this.#give(part, end >= 0);
+  }
+
+  #give(part: Buffer, isLast: boolean): void {
     const more = part.length === 0 || this.#to!.write(part);
-    if (end >= 0) {
-      if (end < chunk.length) this.#connection.keepWaiting(chunk.subarray(end));
-      if (!this.#requestDone) {
-        this.#requestDone = true;
-        this.#to!.end(null);
-      }
-    } else if (!more) this.#connection.pause();
+    if (!isLast) {
+      if (!more) this.#connection.pause();
+    } else if (!this.#requestDone) {
+      this.#requestDone = true;
+      this.#to!.end(null);
+    }
   }
 
   /** The request turned out to be malformed half-way: nothing more of it is read, the upstream must not see an end. */

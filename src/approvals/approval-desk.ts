@@ -94,7 +94,18 @@ export class ApprovalDesk implements Asking {
     if (!this.watchers.isAnybodyThere) return { refused: 'nobody-watches' };
     if (!this.#wishes.hasRoom(sandbox)) return { refused: 'too-many' };
     const { rule, credential, effect, repository, inVain } = judged;
-    const asked: Asked = { sandbox, ...wish, query: null, rule, credential, effect, repository, requestId: null };
+    const place = judged.tunnel ? { method: 'CONNECT', path: '' } : {};
+    const asked: Asked = {
+      sandbox,
+      ...wish,
+      ...place,
+      query: null,
+      rule,
+      credential,
+      effect,
+      repository,
+      requestId: null,
+    };
     const id = this.#put(asked, inVain, wishLivesMs, (verdict) => {
       this.#wishes.settle(id, verdict, null);
     });

@@ -32,6 +32,8 @@ export interface OfferedLine {
 export interface JudgedWish {
   /** It would pass as it is. */
   readonly passes: boolean;
+  /** It would go undecrypted: then it is the host that is asked for. */
+  readonly tunnel: boolean;
   /** What refuses it, or asks. */
   readonly rule: string;
   readonly credential: string | null;

@@ -72,8 +72,9 @@ export function refuseScope(asked: Asked, scope: ApprovalScope): void {
     throw new AnswerRefused('not-so', 'the path is too long to be shown whole: it is approved once only', hint);
   }
   // A server may read it in two ways (authorize/path-forms.ts), and one text is not both of them.
-  if (/%2f|%5c/i.test(path)) {
-    const message = 'the path hides a slash (%2F), which servers read in two ways: for longer it is not approved alone';
+  if (/%2f|%5c|%3f|%23/i.test(path)) {
+    const message =
+      'the path hides a sign that parts it (%2F, %3F), which servers read in two ways: for longer it is not approved alone';
     throw new AnswerRefused('not-so', message, 'Approve it once, or every path of the host (`--host`).');
   }
 }

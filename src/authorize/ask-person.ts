@@ -160,10 +160,9 @@ function askedOf(
     sandbox: sandbox.id,
     method: shownMethod(flow),
     scheme: canonical.scheme,
-    host: canonical.host,
+    host: clean(canonical.host),
     port: canonical.port,
-    path:
-      canonical.kind === 'tunnel' ? '' : capped(clean(hidesABoundary(canonical) ? canonical.rawPath : canonical.path)),
+    path: canonical.kind === 'tunnel' ? '' : capped(clean(isShownRaw(canonical) ? canonical.rawPath : canonical.path)),
     query: canonical.kind === 'tunnel' || canonical.query === null ? null : capped(clean(canonical.query)),
     rule,
     credential: permission.credential,
@@ -172,6 +171,11 @@ function askedOf(
     requestId,
     reason: null,
   };
+}
+
+/** Decoded, its `?` would look like the beginning of a query. */
+function isShownRaw(canonical: Identified['canonical']): boolean {
+  return hidesABoundary(canonical) || /[?#]/.test(canonical.path);
 }
 
 /** All that it may turn out to be: `POST (as DELETE)`, `GET (WebSocket)`, `GET (WebSocket, as DELETE)`. */

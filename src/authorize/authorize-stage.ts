@@ -82,8 +82,9 @@ export function createAuthorizeStage(
         await askPerson(flow, permission, permission.askedBy!, null, ports, waiting.signal);
         judged = decideNow(flow);
         // Another credential than the one that was shown is another question.
-        if (judged.permission.askedBy === undefined || judged.permission.credential === permission.credential)
-          return judged;
+        const { askedBy, credential, github } = judged.permission;
+        const isAsShown = credential === permission.credential && github?.effect === permission.github?.effect;
+        if (askedBy === undefined || isAsShown) return judged;
       }
     } finally {
       waiting.end();

@@ -15,6 +15,8 @@ import { maxWishBytes, readWish } from './read-wish.ts';
 
 export interface InsideParts {
   readonly desk: InsideDesk;
+  /** Takes real credentials out of what a sandbox has a say in. */
+  readonly clean?: (text: string) => string;
   /** The policy as it holds for this sandbox, in sentences that it may read. */
   readonly explain: (sandbox: Sandbox) => readonly PolicySection[];
 }
@@ -25,14 +27,14 @@ const maxShown = 20;
 const howToAsk =
   'Send {"url": "https://host/path", "method": "GET", "reason": "what it is for"} as JSON or as a form; "host" in place of "url" asks for a host.';
 
-export function createInside({ desk, explain }: InsideParts): AnswerInside {
+export function createInside({ desk, explain, clean = (text) => text }: InsideParts): AnswerInside {
   const pages: ReadonlyMap<string, Page> = new Map<string, Page>([
     ['/', { GET: async (flow) => tell(flow, 200, aboutPage(flow.sandbox.id)) }],
     ['/why', { GET: (flow, id) => tellRefusals(flow, desk, id), hasParts: true }],
     ['/policy', { GET: async (flow) => tell(flow, 200, policyPage(explain(flow.sandbox))) }],
     [
       '/requests',
-      { GET: (flow, id) => tellWishes(flow, desk, id), POST: (flow) => takeWish(flow, desk), hasParts: true },
+      { GET: (flow, id) => tellWishes(flow, desk, id), POST: (flow) => takeWish(flow, desk, clean), hasParts: true },
     ],
     ['/agents.md', { GET: async () => answerAs('text/markdown; charset=utf-8', 200, agentsText()) }],
   ]);
@@ -85,7 +87,7 @@ async function tellWishes(flow: Authorized, desk: InsideDesk, id: string | null)
   return tellProblem(flow, { status: 404, error, hint: 'What it asked for: http://sallyport.internal/requests' });
 }
 
-async function takeWish(flow: Authorized, desk: InsideDesk): Promise<OwnAnswer> {
+async function takeWish(flow: Authorized, desk: InsideDesk, clean: (text: string) => string): Promise<OwnAnswer> {
   const { headers } = flow.request;
   const coding = headers.get('content-encoding') ?? 'identity';
   const isMultipart = (headers.get('content-type') ?? '').toLowerCase().startsWith('multipart/');
@@ -106,7 +108,10 @@ async function takeWish(flow: Authorized, desk: InsideDesk): Promise<OwnAnswer> 
   }
   const reading = readWish(body);
   if ('problem' in reading) return tellProblem(flow, { status: 400, error: reading.problem, hint: howToAsk });
-  const made = await desk.wish(flow.sandbox.id, reading.wish);
+  // It was unfolded since its bytes were searched.
+  const { host, path, reason } = reading.wish;
+  const wish = { ...reading.wish, host: clean(host), path: clean(path), reason: clean(reason) };
+  const made = await desk.wish(flow.sandbox.id, wish);
   if ('refused' in made) return notAsked(flow, made.refused);
   // What the policy allows already is no question to anybody.
   if (made.state !== 'waiting') return tell(flow, 200, wishPage(made));

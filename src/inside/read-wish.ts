@@ -111,9 +111,11 @@ function readPath(raw: string): string | { readonly problem: string } {
   if (path.length > maxPath) return { problem: `the path of "url" is longer than ${maxPath} characters` };
   if (path.includes('*')) return { problem: 'the path of "url" has a * in it: name one path, a person can allow more' };
   const hasTwoReadings =
-    /%2f|%5c/i.test(raw) || /[\p{C}\\]/u.test(path) || path.split('/').some((part) => part === '.' || part === '..');
+    /%2f|%5c|%3f|%23/i.test(raw) ||
+    /[\p{C}\\]/u.test(path) ||
+    path.split('/').some((part) => part === '.' || part === '..');
   if (hasTwoReadings || path.includes('//')) {
-    return { problem: 'the path of "url" can be read in two ways: write it without .. // \\ and %2F' };
+    return { problem: 'the path of "url" can be read in two ways: write it without .. // \\ %2F and %3F' };
   }
   return path;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ApprovalGround, openApprovalGround, type Watcher } from '../support/approval-ground.ts';
 import { eventually } from '../support/eventually.ts';
+import { askInside } from '../support/inside-client.ts';
 import { startClient } from '../support/run-client.ts';
 import { askHttp2, openHttp2, openTls } from '../support/tunnel-client.ts';
 import { Wire } from '../support/wire.ts';
@@ -157,6 +158,16 @@ describe('a request that a rule asks about waits for a person', () => {
     expect(ground.connections).toBe(before);
     await ground.answer(question!.id, { answer: 'approve', for: 'once' });
     expect(JSON.parse((await run).stdout)).toMatchObject({ url: '/inside' });
+  });
+
+  test('an agent can ask for such a tunnel ahead of time, and it passes when it is approved', async () => {
+    const body = { url: 'https://pinned.example/ahead', reason: 'its certificate is pinned' };
+    expect((await askInside(ground.gateway, 'POST /requests', { body })).status).toBe(202);
+    const [question] = await ground.waiting();
+    expect(question).toMatchObject({ host: 'pinned.example', path: '', method: 'CONNECT', reason: body.reason });
+    await ground.answer(question!.id, { answer: 'approve', for: 'minutes', minutes: 5, scope: 'path' });
+    const run = await ground.curl('https://pinned.example/ahead', '--cacert', ground.ca.path);
+    expect(JSON.parse(run.stdout)).toMatchObject({ url: '/ahead' });
   });
 
   test('a sandbox that is revoked while it waits is answered nothing, and nothing is sent on', async () => {

@@ -137,3 +137,40 @@ describe('nor after a yes, where a request that came only now would be refused',
     expect(ground.upstream.seen).toMatchObject([{ url: '/late' }]);
   });
 });
+
+describe('nor after a yes, for a client that has left meanwhile', () => {
+  // More than is kept of a request that waits: from then on nothing is read, not even that its client leaves.
+  test.each([100_000, 400_000, 900_000])('with %i bytes of a body', async (size) => {
+    const watcher = await ground.watch();
+    const tls = await openTls(ground.gateway, 'ask.example:443', { caPath: ground.gateway.caPath });
+    tls.on('error', () => {});
+    tls.write(`POST /left/${size} HTTP/1.1\r\nHost: ask.example\r\nContent-Length: ${size}\r\n\r\n`);
+    const sent = new Promise((resolve) => tls.write('x'.repeat(size), resolve));
+    const [question] = await ground.waiting();
+    await sent;
+    // A person takes longer than this; so long a pause is what makes the end of it doubtful.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    tls.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await ground.answer(question!.id, { answer: 'approve', for: 'once' });
+    const isWritten = async () => (await ground.gateway.journal()).some(({ path }) => path === `/left/${size}`);
+    await eventually(isWritten, 'it is over');
+    expect(ground.upstream.seen.map(({ url }) => url)).not.toContain(`/left/${size}`);
+    watcher.end();
+  });
+
+  test('and one that is still there is served whole', async () => {
+    const watcher = await ground.watch();
+    const size = 900_000;
+    const wire = new Wire(await openTls(ground.gateway, 'ask.example:443', { caPath: ground.gateway.caPath }));
+    wire.send(`POST /stayed HTTP/1.1\r\nHost: ask.example\r\nContent-Length: ${size}\r\n\r\n${'x'.repeat(size)}`);
+    const [question] = await ground.waiting();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await ground.answer(question!.id, { answer: 'approve', for: 'once' });
+    expect(await wire.until('\r\n')).toContain(' 200 ');
+    const seen = ground.upstream.seen.at(-1);
+    expect([seen?.url, seen?.body.length]).toEqual(['/stayed', size]);
+    wire.socket.destroy();
+    watcher.end();
+  });
+});

@@ -79,4 +79,15 @@ describe('a credential does not come back by the page', () => {
     }
     expect(ground.gateway.gateway.desk.questions.list()).toHaveLength(before);
   });
+
+  test('nor in a spelling that only the reading of the wish unfolds', async () => {
+    const twice = [...plantedKey].map((sign) => `%25${sign.charCodeAt(0).toString(16)}`).join('');
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const body = `url=https://wished.example/unfolded/${twice}&reason=please`;
+    expect((await askInside(ground.gateway, 'POST /requests', { body, headers })).status).toBe(202);
+    const shown = JSON.stringify(ground.gateway.gateway.desk.questions.list());
+    expect(shown).toContain('/unfolded/');
+    expect(shown).not.toContain(plantedKey);
+    expect(JSON.stringify(await ground.gateway.journal())).not.toContain(plantedKey);
+  });
 });

@@ -26,11 +26,15 @@ export interface Sent {
   readonly kind?: CanonicalRequest['kind'];
 }
 
-export function openAskingStage(policy: CompiledPolicy, desk: Partial<DeskOptions> = {}): AskingStage {
+export function openAskingStage(
+  policy: CompiledPolicy,
+  desk: Partial<DeskOptions> = {},
+  git: Partial<typeof noGitPorts> = {},
+): AskingStage {
   const settings = () => ({ answerWithinMs: 120_000, held: 100, heldPerSandbox: 100 });
   const ground = openDesk({ settings, ...desk });
   ground.desk.watchers.begin();
-  const ports = { ...noGitPorts, asking: ground.desk, approvals: ground.inForce };
+  const ports = { ...noGitPorts, ...git, asking: ground.desk, approvals: ground.inForce };
   const limits = requestLimits({ requestsPerMinute: 1000, burst: 1000, concurrentRequests: 100 });
   const stage = createAuthorizeStage(() => made.policy, limits, ports);
   const outcome = async (flow: Identified): Promise<string> => {

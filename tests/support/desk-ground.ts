@@ -45,6 +45,7 @@ export const aWish: Wish = {
 
 const refusedToday: JudgedWish = {
   passes: false,
+  tunnel: false,
   rule: 'allow (no rule covers the host)',
   credential: null,
   effect: null,

@@ -61,7 +61,7 @@ async function authorizeLater(
     if (!(await askAboutEffect(flow, judged, { ...found, effects }, said, ports, gone.signal))) break;
     // By the policy in force now, and by what is there now: a person may take their time.
     const { policy: current, permission: now } = ports.decideNow(flow);
-    judged = { policy: current, permission: { ...now, repository: bound.repository } };
+    judged = { policy: current, permission: await bindRepository(flow, now, current, ports, gone.signal) };
   }
   // Nothing is written for somebody who is no longer there to hear of it.
   if (gone.signal.aborted) throw new ClientGone();

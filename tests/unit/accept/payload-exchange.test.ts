@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { type ExchangeHost, H1Exchange } from '../../../src/accept/h1-exchange.ts';
+import type { ExchangeHost } from '../../../src/accept/exchange-host.ts';
+import { H1Exchange } from '../../../src/accept/h1-exchange.ts';
 import { PayloadExchange } from '../../../src/accept/payload-exchange.ts';
 import type { Exchange, Framing } from '../../../src/flow/exchange.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
