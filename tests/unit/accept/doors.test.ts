@@ -27,7 +27,7 @@ test('a port that one gateway door cannot have is opened by the others, and told
     },
     gate: openGate,
   });
-  const [crowded, free] = ['127.81.2.1', '127.81.2.2'];
+  const [crowded, free] = ['127.81.6.1', '127.81.6.2'];
   const occupant = createServer().listen(8444, crowded);
   await once(occupant, 'listening');
   try {
