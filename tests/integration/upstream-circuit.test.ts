@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { startFarGateway } from '../support/far-gateway.ts';
+import { keptPort } from '../support/kept-port.ts';
 import { sendTunnelled } from '../support/raw-client.ts';
 import { type RawUpstream, type ServeConnection, startRawUpstream } from '../support/raw-upstream.ts';
 import { makeTestCa, type TestCa } from '../support/test-ca.ts';
@@ -22,7 +23,7 @@ const well: ServeConnection = async ({ wire }) => {
 
 beforeAll(async () => {
   ca = makeTestCa();
-  upstream = await startRawUpstream({ tls: { ca, names: [host] }, serve: well });
+  upstream = await startRawUpstream({ tls: { ca, names: [host] }, serve: well, port: await keptPort() });
   gateway = await startFarGateway(ca, { [host]: upstream });
 });
 

@@ -28,7 +28,7 @@ export interface RawUpstreamOptions {
   /** Null: plain TCP. */
   readonly tls: { readonly ca: TestCa; readonly names: readonly string[]; readonly alpn?: readonly string[] } | null;
   readonly serve: ServeConnection;
-  /** For one that comes back where it was; else the system chooses. */
+  /** For one that comes back where it was (a keptPort); else the system chooses. */
   readonly port?: number;
 }
 

@@ -3,13 +3,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { StoreSettings } from '../../src/policy/compiled-limits.ts';
 import { afterThisFile } from './after-this-file.ts';
 import { eventually } from './eventually.ts';
+import { keptPort } from './kept-port.ts';
 import { makeTestCa } from './test-ca.ts';
 
 const exec = promisify(execFile);
@@ -38,7 +38,7 @@ export class RedisServer {
 
   static async start({ guarded = false, persistent = false }: RedisServerOptions = {}): Promise<RedisServer> {
     const directory = mkdtempSync(join(tmpdir(), 'sallyport-redis-'));
-    const port = await freePort();
+    const port = await keptPort();
     const plain = ['bind 127.0.0.1', `dir ${directory}`, 'save ""', 'daemonize no'];
     const lasting = persistent ? ['appendonly yes', 'appendfsync always'] : ['appendonly no'];
     const { lines, roots } = guarded ? guardedConfig(directory, port) : { lines: [`port ${port}`], roots: [] };
@@ -155,12 +155,4 @@ function guardedConfig(directory: string, port: number): { lines: string[]; root
       `user gateway on >${gatewayPassword} ${documentedRights()}`,
     ],
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
