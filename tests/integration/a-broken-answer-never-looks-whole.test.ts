@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { startFarGateway } from '../support/far-gateway.ts';
 import { type RawUpstream, type ServeConnection, startRawUpstream } from '../support/raw-upstream.ts';
 import { runClient, startClient } from '../support/run-client.ts';
+import { settle } from '../support/settle.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { askHttp2, openHttp2, openTls } from '../support/tunnel-client.ts';
@@ -38,7 +39,7 @@ function says(text: string, how: 'close' | 'reset' = 'close'): ServeConnection {
     socket.write(text, () => {
       if (how === 'close') socket.end();
       // A moment, so that what was said has arrived before the reset overtakes it.
-      else setTimeout(reset, 50);
+      else void settle(50).then(reset);
     });
   };
 }

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type AttackGround, openAttackGround } from '../support/attack-ground.ts';
 import { sendPlain, sendTunnelled } from '../support/raw-client.ts';
+import { settle } from '../support/settle.ts';
 import { openTls } from '../support/tunnel-client.ts';
 import { Wire } from '../support/wire.ts';
 
@@ -48,7 +49,7 @@ describe('a head has half a minute, however often another byte of it comes', () 
     for (const [where, open] of doors) {
       const wire = await open();
       wire.send('GET /slow HTTP/1.1\r\nHost: api.exam');
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      await settle(30);
       letPass(20_000);
       await new Promise((resolve) => setTimeout(resolve, 600));
       wire.send('p');
@@ -64,7 +65,7 @@ describe('a head has half a minute, however often another byte of it comes', () 
   test('a connection that says nothing is not kept for ever', async () => {
     const wire = await insideTls();
     // Both sides have ended the handshake.
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await settle(30);
     letPass(31_000);
     expect(await wire.rest()).toBe('');
   });

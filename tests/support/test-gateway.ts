@@ -8,6 +8,7 @@ import { stringify } from 'yaml';
 import type { Gateway } from '../../src/cli/gateway-port.ts';
 import { createLog } from '../../src/kit/log.ts';
 import { startGateway } from '../../src/service.ts';
+import { settle } from './settle.ts';
 
 export interface AdminReply {
   readonly status: number;
@@ -84,7 +85,7 @@ export async function startTestGateway(
       if (reply.status >= 300) throw new Error(`secret: ${reply.status} ${reply.body}`);
     },
     async journal() {
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await settle(20);
       const directory = join(home, 'state', 'journal');
       return readdirSync(directory)
         .filter((name) => name.endsWith('.jsonl'))

@@ -9,7 +9,9 @@ import { createDnsLimits } from '../../../src/accept/dns-limits.ts';
 import type { Caller, RawRequest } from '../../../src/flow/flow.ts';
 import { LocalMeters } from '../../../src/store/local-meters.ts';
 import { addressesIn, framed, questionOf, readFramed, readReply } from '../../support/dns-ground.ts';
+import { eventually } from '../../support/eventually.ts';
 import { usualLimits } from '../../support/hand-made-limits.ts';
+import { settle } from '../../support/settle.ts';
 
 const door = '172.30.0.2';
 const rcode = { noError: 0, nxDomain: 3, refused: 5 };
@@ -199,13 +201,15 @@ describe('who must be confirmed first waits for it', () => {
     const ground = await serve(2);
     const { udp, client } = sockets;
     const question = questionOf('api.example.com');
+    let arrived = 0;
+    udp.on('message', () => arrived++);
     for (let i = 0; i < 5; i++) client.send(question, udp.address().port, '127.0.0.1');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => arrived === 5, 'all of them are there');
     expect(ground.answered).toEqual([]);
     const replies: Buffer[] = [];
     client.on('message', (reply) => replies.push(reply));
     ground.release();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await settle(50);
     expect(replies).toHaveLength(2);
     client.send(question, udp.address().port, '127.0.0.1');
     await once(client, 'message');

@@ -10,6 +10,7 @@ import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstrea
 import { askPlainly, connectInside, dialMtls, tlsInside } from '../../support/mtls-client.ts';
 import { type KnownSandbox, type MtlsGround, openMtlsGround } from '../../support/mtls-ground.ts';
 import { type ServeConnection, startRawUpstream } from '../../support/raw-upstream.ts';
+import { settle } from '../../support/settle.ts';
 import { makeTestCa } from '../../support/test-ca.ts';
 import { askHttp2 } from '../../support/tunnel-client.ts';
 import { Wire } from '../../support/wire.ts';
@@ -136,7 +137,7 @@ describe('inside its TLS the mTLS door is the explicit proxy door', () => {
 describe('an answer that breaks off', () => {
   const breaking: ServeConnection = async ({ wire, socket, reset }) => {
     await wire.until('\r\n\r\n');
-    socket.write('HTTP/1.1 200 OK\r\n\r\nhalf', () => setTimeout(reset, 50));
+    socket.write('HTTP/1.1 200 OK\r\n\r\nhalf', () => void settle(50).then(reset));
   };
 
   test.each(['tls', 'plain'])('is reset all the way where only its end would tell: %s', async (how) => {

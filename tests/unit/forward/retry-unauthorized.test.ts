@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { HeaderList } from '../../../src/flow/header-list.ts';
 import { eventually } from '../../support/eventually.ts';
+import { settle } from '../../support/settle.ts';
 import { fine, get, Http1Ground, host, post, refused } from './retry-ground.ts';
 
 const far = new Http1Ground();
@@ -122,10 +123,18 @@ describe('an answer that is held', () => {
   });
 
   test('that breaks off is a failure of the upstream when there is no second try', async () => {
-    far.ground.use({ renewal: new Promise((resolve) => setTimeout(resolve, 50, 'none')) });
-    far.serve = ({ wire, socket }) => {
+    let letIt = (_: 'none'): void => {};
+    far.ground.use({
+      renewal: new Promise((resolve) => {
+        letIt = resolve;
+      }),
+    });
+    far.serve = async ({ wire, socket }) => {
       wire.send(refused.replace('9', '90'));
+      await eventually(() => far.ground.renewals === 1, 'the credential is asked for');
       socket.end();
+      await settle(20);
+      letIt('none');
     };
     const client = far.ask();
     client.send(get);
