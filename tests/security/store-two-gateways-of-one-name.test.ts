@@ -16,14 +16,13 @@ describe('the name of a gateway is that of one', () => {
     await expect(openGateway(server, 'copied')).rejects.toThrow(/called copied too.*gateway-name/);
     await first.close();
     await (await openGateway(server, 'copied')).close();
-  }, 20_000);
+  });
 
   test('one that was killed is not in the way of its successor for longer than its heartbeat', async () => {
     await server.cli('HSET', 'sallyport:gateways', 'killed#1', 'killed');
     await server.cli('SET', 'sallyport:alive:killed#1', '1', 'PX', '2000');
-    const started = performance.now();
     const successor = await openGateway(server, 'killed');
-    expect(performance.now() - started).toBeGreaterThan(300);
+    expect(await server.cli('EXISTS', 'sallyport:alive:killed#1')).toBe('0');
     await successor.close();
   });
 });

@@ -235,7 +235,7 @@ export function describeStore(name: string, open: () => Promise<TwoSides>): void
       );
       expect(most).toBe(1);
       expect(visits.filter(({ status }) => status === 'fulfilled')).toHaveLength(6);
-      await sides.one.locks.exclusively(name, 100, async () => {
+      await sides.one.locks.exclusively(name, 8000, async () => {
         const late = sides.other.locks.exclusively(name, 50, async () => 'never');
         await expect(late).rejects.toThrow(StoreUnavailable);
       });
