@@ -111,10 +111,11 @@ export async function openGatewayNetwork(options: GatewayNetworkOptions): Promis
     const main = join(built.home, 'package', 'dist', 'main.cjs');
     const up = spawnIn(gateway, [process.execPath, main, 'up', '--json'], resolvConf('192.0.2.53'), env);
     const output = collect(up);
-    await eventually(() => {
+    const isUp = (): boolean => {
       if (up.exitCode !== null) throw new Error(`the gateway ended: ${output()}`);
       return output().includes('"gateway ');
-    }, 'the gateway is up');
+    };
+    await eventually(isUp, 'the gateway is up', 40_000);
     await eventually(() => heard().includes('ready'), 'the outside world listens');
     const caPath = join(env.SALLYPORT_HOME, 'ca', 'ca.pem');
     const admin = (method: string, path: string, body?: unknown): Promise<AdminReply> =>
@@ -246,10 +247,12 @@ function collect(child: ChildProcess): () => string {
 }
 
 function readJournal(directory: string): Record<string, unknown>[] {
-  return readdirSync(directory)
-    .filter((name) => name.endsWith('.jsonl'))
-    .sort()
-    .flatMap((name) => readFileSync(join(directory, name), 'utf8').split('\n'))
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return (
+    readdirSync(directory)
+      .filter((name) => name.endsWith('.jsonl'))
+      .sort()
+      // What is behind the last line break is being written.
+      .flatMap((name) => readFileSync(join(directory, name), 'utf8').split('\n').slice(0, -1))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+  );
 }

@@ -125,10 +125,12 @@ function layPackage(folder: string): string {
 }
 
 function readJournals(state: string): Record<string, unknown>[] {
-  return readdirSync(state, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.jsonl'))
-    .sort()
-    .flatMap((name) => readFileSync(join(state, name), 'utf8').split('\n'))
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return (
+    readdirSync(state, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.jsonl'))
+      .sort()
+      // What is behind the last line break is being written.
+      .flatMap((name) => readFileSync(join(state, name), 'utf8').split('\n').slice(0, -1))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+  );
 }

@@ -1,7 +1,7 @@
 // The gateway as an operator runs it: the built command in a process of its own, for the tests that signal and kill it.
 // Built once for all test files, from the source as it is, beside the package's own config and dependencies.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,8 +52,12 @@ export function buildCommand(document: Record<string, unknown>): BuiltCommand {
 
 function commandIn(home: string, main: string, document: Record<string, unknown>): BuiltCommand {
   const env = { SALLYPORT_HOME: join(home, 'state'), SALLYPORT_CONFIG: join(home, 'sallyport.yaml'), NO_COLOR: '1' };
-  const writeConfig = (next: Record<string, unknown>): void =>
-    writeFileSync(env.SALLYPORT_CONFIG, stringify({ version: 1, listen: { proxy: '127.0.0.1:0' }, ...next }));
+  // In one step: a gateway that reads the file while it is written would find half of it.
+  const writeConfig = (next: Record<string, unknown>): void => {
+    const beside = join(home, 'next-sallyport.yaml');
+    writeFileSync(beside, stringify({ version: 1, listen: { proxy: '127.0.0.1:0' }, ...next }));
+    renameSync(beside, env.SALLYPORT_CONFIG);
+  };
   writeConfig(document);
   const start = (args: readonly string[], through: readonly string[] = []): RunningCommand => {
     const [program, ...rest] = [...through, process.execPath, ...nodeFlags, main, ...args];
@@ -79,10 +83,11 @@ function commandIn(home: string, main: string, document: Record<string, unknown>
       runClient(process.execPath, [...nodeFlags, main, ...args], { env: { HOME: home, ...env }, input }),
     async up(through = []) {
       const running = start(['up', '--json'], through);
-      const door = await eventually(() => {
+      const isUp = (): RegExpExecArray | null => {
         if (running.child.exitCode !== null) throw new Error(`the gateway ended: ${running.output()}`);
         return /proxy http:\/\/127\.0\.0\.1:(\d+)/.exec(running.output());
-      }, 'the gateway is up');
+      };
+      const door = await eventually(isUp, 'the gateway is up', 40_000);
       const port = Number(door[1]);
       const caPath = join(env.SALLYPORT_HOME, 'ca', 'ca.pem');
       return { ...running, host: '127.0.0.1', port, proxyUrl: `http://127.0.0.1:${port}`, caPath };

@@ -68,7 +68,8 @@ export async function startWorkersGround(more: Record<string, unknown> = {}): Pr
     journal: () =>
       readFileSync(join(command.home, 'state', 'journal', 'journal-000001.jsonl'), 'utf8')
         .split('\n')
-        .filter((line) => line !== '')
+        // What is behind the last line break is being written.
+        .slice(0, -1)
         .map((line) => JSON.parse(line) as Record<string, unknown>),
     async remove() {
       ground.gateway.kill('SIGKILL');
