@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { nobodyThere } from '../support/kept-port.ts';
 import { type RawUpstream, startRawUpstream } from '../support/raw-upstream.ts';
 import { runClient } from '../support/run-client.ts';
 import { makeTestCa } from '../support/test-ca.ts';
@@ -26,15 +27,13 @@ beforeAll(async () => {
     },
   });
   silent = await startRawUpstream({ tls: null, serve: () => {} });
-  const plain = await startRawUpstream({ tls: null, serve: () => {} });
-  await plain.close();
   gateway = await startTestGateway({
     allow: [
       { host: ['good.example', 'foreign.example', 'wrong-name.example', 'h2.example', 'silent.example'] },
       { host: ['nobody.example', 'late.example', 'localhost'] },
     ],
     credentials: { mine: { hosts: ['foreign.example', 'wrong-name.example'], inject: { bearer: true } } },
-    limits: { connect_timeout_ms: 700, headers_timeout_ms: 700, idle_timeout_ms: 700 },
+    limits: { connect_timeout_ms: 1_500, headers_timeout_ms: 1_500, idle_timeout_ms: 1_500 },
     upstream: {
       resolve: {
         'good.example': good.address,
@@ -42,7 +41,7 @@ beforeAll(async () => {
         'wrong-name.example': good.address,
         'h2.example': onlyH2.address,
         'silent.example': silent.address,
-        'nobody.example': plain.address,
+        'nobody.example': nobodyThere,
         'late.example': late.address,
       },
       ca: trusted.path,

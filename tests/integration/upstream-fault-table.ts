@@ -85,7 +85,7 @@ export const h1Cases: Readonly<Record<string, Case<H1Fault>>> = {
     fault: ({ socket }) => {
       socket.pause();
       // So that it hears at last that it was left.
-      setTimeout(() => socket.resume(), 4_500);
+      setTimeout(() => socket.resume(), 7_000);
     },
     fate: tooSlow,
     ask: 'large upload',

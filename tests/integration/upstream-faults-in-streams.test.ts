@@ -1,8 +1,10 @@
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { nobodyThere } from '../support/kept-port.ts';
 import { endStream, type FrameUpstream, headersFrame, startFrameUpstream } from '../support/raw-http2.ts';
 import { type FarConnection, type RawUpstream, startRawUpstream } from '../support/raw-upstream.ts';
+import { settle } from '../support/settle.ts';
 import { makeTestCa, type TestCa } from '../support/test-ca.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { askHttp2, openHttp2, openTls } from '../support/tunnel-client.ts';
@@ -29,10 +31,6 @@ beforeAll(async () => {
   far = await startRawUpstream({ tls: { ca, names: ['far.example'] }, serve });
   pinned = await startRawUpstream({ tls: { ca, names: ['pinned.example'] }, serve });
   stingy = await startFrameUpstream(ca, ['stingy.example']);
-  const gone = createServer();
-  await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
-  const { port: nobody } = gone.address() as { port: number };
-  await new Promise((resolve) => gone.close(resolve));
   gateway = await startTestGateway({
     allow: [{ host: ['far.example', 'stingy.example'] }, { host: ['pinned.example', 'gone.example'], tunnel: true }],
     limits: { headers_timeout_ms: 1_000, idle_timeout_ms: 1_000 },
@@ -41,7 +39,7 @@ beforeAll(async () => {
         'far.example': far.address,
         'pinned.example': pinned.address,
         'stingy.example': stingy.address,
-        'gone.example': `127.0.0.1:${nobody}`,
+        'gone.example': nobodyThere,
       },
       ca: ca.path,
     },
@@ -66,7 +64,8 @@ const upgrade =
 const hello = '\x81\x05hello';
 
 const breaks: [string, (connection: FarConnection) => void, object][] = [
-  ['is reset', ({ reset }) => void setTimeout(reset, 50), { verdict: 'allowed' }],
+  // What was said has to be there before the reset overtakes it.
+  ['is reset', ({ reset }) => void settle(50).then(reset), { verdict: 'allowed' }],
   ['is closed', ({ socket }) => void setTimeout(() => socket.end(), 50), { verdict: 'allowed' }],
   ['falls silent', () => {}, { code: 'upstream.timeout' }],
 ];
