@@ -1,6 +1,7 @@
 // A process that renews one login over and over, for the tests that kill it or run several at once. Asks a pretend endpoint
-// on loopback; prints a line for every token it has got.
+// on loopback; prints a line for every token it has got. Begins when its input says so.
 //   node renewing-driver.mjs HOME ENDPOINT ROUNDS
+import { once } from 'node:events';
 import type { TokenCall } from '../../src/inject/oauth-call.ts';
 import { openKnownLogin } from '../../src/inject/oauth-open.ts';
 
@@ -16,6 +17,8 @@ const report = (what: string, detail: object): void => {
 const spec = { kind: 'login', agent: 'codex', path: null, provider: null } as const;
 
 process.stdout.write('ready\n');
+await once(process.stdin, 'data');
+process.stdin.destroy();
 for (let round = 0; round < Number(rounds); round++) {
   // A new one each time: none remembers that it has just renewed.
   const source = openKnownLogin('chatgpt', spec, { home, call, report, note: () => {} });

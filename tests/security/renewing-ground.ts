@@ -7,11 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
+import { eventually } from '../support/eventually.ts';
 
 export interface RenewingProcess {
   readonly child: ChildProcess;
   output(): string;
   readonly ended: Promise<void>;
+  /** It renews from now on. */
+  go(): void;
 }
 
 export interface RenewingGround {
@@ -25,7 +28,8 @@ export interface RenewingGround {
   refreshInFile(): string;
   /** The endpoint goes on from what is in the file. */
   takeFile(): void;
-  start(rounds: number): RenewingProcess;
+  /** When it resolves, the process is ready. */
+  start(rounds: number): Promise<RenewingProcess>;
   close(): Promise<void>;
 }
 
@@ -82,17 +86,18 @@ export async function startRenewingGround(): Promise<RenewingGround> {
     takeFile() {
       current = refreshInFile();
     },
-    start(rounds) {
+    async start(rounds) {
       const child = spawn(process.execPath, [driver, home, endpoint, `${rounds}`], {
         env: { PATH: process.env.PATH ?? '' },
-        stdio: ['ignore', 'pipe', 'inherit'],
+        stdio: ['pipe', 'pipe', 'inherit'],
       });
       let text = '';
       child.stdout.on('data', (chunk: Buffer) => {
         text += chunk;
       });
       const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
-      return { child, output: () => text, ended };
+      await eventually(() => text.includes('ready\n'), 'it is ready');
+      return { child, output: () => text, ended, go: () => void child.stdin.write('go\n') };
     },
     async close() {
       server.closeAllConnections();
