@@ -86,7 +86,8 @@ describe.each([
     const before = openFiles();
     const opened = await openMany(from);
     await eventually(() => opened.filter(({ destroyed }) => destroyed).length > flood / 2, 'most are turned away');
-    expect(openFiles()).toBeLessThan(maxFiles - 16);
+    // For a moment those are open too that are being turned away.
+    await eventually(() => openFiles() < maxFiles - 16, 'files are left');
 
     const id = `during-${from.replaceAll('.', '-')}`;
     await register({ id, container_ip: `10.0.0.${from.split('.').at(-1)}` });

@@ -50,11 +50,11 @@ test('the connection is closed with a word, once in the journal, and the far sid
   }
   await eventually(() => peer.closed, 'the connection is closed');
   expect(goawayCode(peer)).toBe(enhanceYourCalm);
+  await eventually(() => underway === 0, 'nothing goes on at the far side');
   const records = await gateway.journal();
   const floods = records.filter(({ code }) => code === 'limit.http2-flood');
   expect(floods).toHaveLength(1);
   expect(floods[0]).toMatchObject({ verdict: 'refused', status: 429 });
-  await eventually(() => underway === 0, 'nothing goes on at the far side');
   // Every one that was let in has its record, and none of them was taken for served.
   const taken = records.filter(({ path }) => path === '/taken-back');
   expect(taken.length).toBeGreaterThan(200);

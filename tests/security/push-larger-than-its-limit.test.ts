@@ -72,8 +72,7 @@ describe('pushes under way share the room on disk', () => {
         `Content-Type: application/x-git-receive-pack-request\r\nContent-Length: ${290 * kib}\r\n\r\n`,
     );
     open.write(begun);
-    await eventually(() => ground.spooled().length === 1, 'the first push waits on disk');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await eventually(() => ground.spooledBytes() > 250 * kib, 'the first push waits on disk');
 
     ground.upstream.forget();
     const run = await clone.run(['push', 'origin', 'next']);

@@ -124,12 +124,11 @@ describe('verification does not mind a gateway at work', () => {
         if (i % 20 === 0) await sleep(0);
       }
     })();
-    for (let i = 0; i < 25; i++) {
+    for (let i = 0; i < 25 || journal.head.seq <= 500; i++) {
       expect(await verifyJournal(directory)).toMatchObject({ ok: true });
       await sleep(4);
     }
     working = false;
     await work;
-    expect(journal.head.seq).toBeGreaterThan(500);
   });
 });

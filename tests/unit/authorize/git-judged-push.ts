@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { GitServer } from '../../../src/authorize/git/git-server.ts';
 import { judgePush } from '../../../src/authorize/git/judge-push.ts';
 import type { Authorized, Identified } from '../../../src/flow/flow.ts';
@@ -14,6 +14,7 @@ import { Spool } from '../../../src/kit/spool.ts';
 import type { CompiledPolicy } from '../../../src/policy/compiled.ts';
 import { afterThisFile } from '../../support/after-this-file.ts';
 import { pushTo } from '../../support/asked-git-server.ts';
+import { eventually } from '../../support/eventually.ts';
 import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../../support/hand-made-flow.ts';
 import { handMadePolicy } from '../../support/hand-made-policy.ts';
 import { RecordingWriter, type ScriptedExchange } from '../flow/scripted-exchange.ts';
@@ -97,7 +98,7 @@ export const turns = (): Promise<void> => new Promise((resolve) => setTimeout(re
 export async function sentBy(flow: Authorized): Promise<RecordingWriter> {
   const to = new RecordingWriter();
   flow.exchange.sendBody(to);
-  for (let n = 0; n < 200 && to.ended === undefined && to.failure === null; n++) {
+  for (let n = 0; n < 5_000 && to.ended === undefined && to.failure === null; n++) {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   return to;
@@ -106,6 +107,5 @@ export async function sentBy(flow: Authorized): Promise<RecordingWriter> {
 /** What a push held on the disk is given back when its flow is over. */
 export async function expectRoomBack(flow: Identified, spool: Spool): Promise<void> {
   flow.trail.end();
-  await turns();
-  expect(spool.bytes).toBe(0);
+  await eventually(() => spool.bytes === 0, 'the room is given back');
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { reveal, type Secret } from '../../../src/flow/secret.ts';
 import type { GithubAppSource } from '../../../src/inject/github-app-source.ts';
 import { SourceError } from '../../../src/inject/secret-source.ts';
+import { eventually } from '../../support/eventually.ts';
 import { AppGround, answerOf, asking, sandboxWith } from './github-app-ground.ts';
 
 const minute = 60_000;
@@ -97,7 +98,9 @@ describe('a token is kept and renewed', () => {
     expect(ground.mints()).toHaveLength(1);
     ground.script = () => answerOf(503, null);
     ground.nowMs += 11 * minute - 1;
+    const before = ground.calls.length;
     expect(await tokenOf(ground.source, sandbox, 'acme/widgets')).toBe('ghs_token1');
+    await eventually(() => ground.calls.length > before, 'GitHub is asked in the background');
     await settled();
     ground.nowMs += 1;
     expect((await failureOf(ground.source, sandbox, 'acme/widgets')).message).toContain('503');
@@ -109,6 +112,7 @@ describe('a token is kept and renewed', () => {
     await tokenOf(ground.source, sandbox, 'acme/widgets');
     ground.nowMs += 46 * minute;
     expect(await tokenOf(ground.source, sandbox, 'acme/widgets')).toBe('ghs_token1');
+    await eventually(() => ground.mints().length === 2, 'another is minted');
     await settled();
     expect(await tokenOf(ground.source, sandbox, 'acme/widgets')).toBe('ghs_token2');
     expect(ground.mints()).toHaveLength(2);
@@ -166,8 +170,10 @@ describe('tokens are revoked', () => {
     await tokenOf(ground.source, neighbour, 'acme/widgets');
     ground.nowMs += 46 * minute;
     await tokenOf(ground.source, sandbox, 'acme/widgets');
+    await eventually(() => ground.mints().length === 3, 'another is minted');
     await settled();
     ground.source.drop(sandbox.id);
+    await eventually(() => ground.revoked().length === 2, 'both are revoked');
     await settled();
     expect(ground.revoked().sort()).toEqual(['Bearer ghs_token1', 'Bearer ghs_token3']);
     expect(ground.reports.map(([what]) => what)).toContain('a GitHub App token was revoked');
@@ -183,7 +189,7 @@ describe('tokens are revoked', () => {
     };
     const failure = await failureOf(ground.source, sandbox, 'acme/widgets');
     expect(failure.message).toContain('no longer registered');
-    await settled();
+    await eventually(() => ground.revoked().length === 1, 'it is revoked');
     expect(ground.revoked()).toEqual(['Bearer ghs_token1']);
   });
 

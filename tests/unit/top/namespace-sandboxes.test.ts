@@ -119,7 +119,7 @@ describe('no door is opened', () => {
 });
 
 describe('a sandbox is unregistered', () => {
-  const soon = (): Promise<unknown> => eventually(() => removed.length > 0, 'it is unregistered', 3_000);
+  const soon = (): Promise<unknown> => eventually(() => removed.length > 0, 'it is unregistered');
 
   test('when its first process has ended, which is no news', async () => {
     await sandboxes.open(ofContainer(), container.pid);
