@@ -1,11 +1,11 @@
 // A sandbox in its own network namespace asks for names: with the resolvers of glibc, Go and Node, whatever address it
 // believes its resolver has, over IPv4 and IPv6, UDP and TCP.
-import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { syntheticAddresses } from '../../src/kit/synthetic-address.ts';
+import { buildGo, goTestTimeoutMs } from '../support/build-go.ts';
 import { type NamespaceSandbox, openNamespaceSandbox } from '../support/namespace-ground.ts';
 import type { ClientRun } from '../support/run-client.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
@@ -35,7 +35,7 @@ function ask(nameserver: string, command: readonly string[], options = ''): Prom
   writeFileSync(file, `search lan\nnameserver ${nameserver}\n${options}`);
   const script = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
   return sandbox.namespace.run(['unshare', '-m', 'sh', '-c', script, file, ...command], {
-    env: { HOME: folder, GOCACHE: join(folder, 'cache'), CGO_ENABLED: '0' },
+    env: { HOME: folder },
   });
 }
 
@@ -47,7 +47,7 @@ for name in sys.argv[1:]:
         print(name, *sorted({a[4][0] for a in socket.getaddrinfo(name, 443)}))
     except socket.gaierror as error:
         print(name, error.errno)
-print(time.time() - started < 2)
+print(time.time() - started < 4.5)
 `;
 
 describe('glibc', () => {
@@ -92,17 +92,20 @@ const { lookup, resolve4, resolve6 } = require('node:dns').promises;
     expect(run).toEqual({ code: 0, stdout: `${v4} ${v4} ${v6}\nENOTFOUND\nENOTFOUND\n`, stderr: '' });
   });
 
-  test('Go, which reads /etc/resolv.conf itself', async () => {
-    const source = join(folder, 'main.go');
-    writeFileSync(
-      source,
-      'package main\nimport ("fmt"; "net"; "os"; "sort")\nfunc main() {\n\tfor _, name := range os.Args[1:] {\n\t\tfound, err := net.LookupHost(name)\n\t\tsort.Strings(found)\n\t\tmissing, isDNS := err.(*net.DNSError)\n\t\tfmt.Println(found, isDNS && missing.IsNotFound)\n\t}\n}\n',
-    );
-    const env = { PATH: process.env.PATH ?? '', HOME: folder, GOCACHE: join(folder, 'cache'), CGO_ENABLED: '0' };
-    execFileSync('go', ['build', '-o', join(folder, 'ask'), source], { cwd: folder, env });
-    const run = await ask('203.0.113.53', [join(folder, 'ask'), host, 'evil.example']);
-    expect(run).toEqual({ code: 0, stdout: `[${[v4, v6].sort().join(' ')}] false\n[] true\n`, stderr: '' });
-  });
+  test(
+    'Go, which reads /etc/resolv.conf itself',
+    async () => {
+      const source = join(folder, 'main.go');
+      writeFileSync(
+        source,
+        'package main\nimport ("fmt"; "net"; "os"; "sort")\nfunc main() {\n\tfor _, name := range os.Args[1:] {\n\t\tfound, err := net.LookupHost(name)\n\t\tsort.Strings(found)\n\t\tmissing, isDNS := err.(*net.DNSError)\n\t\tfmt.Println(found, isDNS && missing.IsNotFound)\n\t}\n}\n',
+      );
+      await buildGo(source, join(folder, 'ask'));
+      const run = await ask('203.0.113.53', [join(folder, 'ask'), host, 'evil.example']);
+      expect(run).toEqual({ code: 0, stdout: `[${[v4, v6].sort().join(' ')}] false\n[] true\n`, stderr: '' });
+    },
+    goTestTimeoutMs,
+  );
 });
 
 describe('who answers', () => {
@@ -110,7 +113,7 @@ describe('who answers', () => {
     const program = `
 import socket
 client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-client.settimeout(3)
+client.settimeout(10)
 client.sendto(bytes.fromhex('000701000001000000000000') + b'\\3api\\7example\\3com\\0' + bytes.fromhex('00010001'), ('203.0.113.99', 53))
 print(client.recvfrom(512)[1])
 `;

@@ -40,7 +40,7 @@ let host: Trust;
 let image: Trust;
 
 beforeAll(async () => {
-  compileClients(work, (name) => present.some((client) => client.name === name));
+  await compileClients(work, (name) => present.some((client) => client.name === name));
   const ca = makeTestCa();
   const caPem = readFileSync(ca.path, 'utf8');
   ours = await serve(ca.issue(['localhost']));

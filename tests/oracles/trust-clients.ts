@@ -1,9 +1,12 @@
 // The real clients that a sandbox may have, and how each is asked for one page over TLS. What they need of the server is
 // answered here too. Nothing is installed: a client that is not on the machine is left out, and the test says so.
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
 
 export interface TrustClient {
   readonly name: string;
@@ -219,18 +222,16 @@ export const trustClients: readonly TrustClient[] = [
 ];
 
 /** The programs that have to be compiled first. */
-export function compileClients(work: string, has: (name: string) => boolean): void {
+export async function compileClients(work: string, has: (name: string) => boolean): Promise<void> {
   mkdirSync(work, { recursive: true });
-  const run = (command: string, ...args: string[]): void => {
-    execFileSync(command, args, { cwd: work, stdio: 'pipe', timeout: 60_000 });
-  };
+  const run = (command: string, ...args: string[]) => execute(command, args, { cwd: work, timeout: 150_000 });
   if (has('Go')) {
     writeFileSync(join(work, 'client.go'), goClient);
-    run('go', 'build', '-o', 'go-client', 'client.go');
+    await run('go', 'build', '-o', 'go-client', 'client.go');
   }
   if (has('Java')) {
     writeFileSync(join(work, 'Ping.java'), javaClient);
-    run('javac', 'Ping.java');
+    await run('javac', 'Ping.java');
   }
 }
 
