@@ -32,7 +32,7 @@ if pid == 0:
 def size(rows, columns):
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
 size(33, 101)
-screen, end = '', time.time() + 25
+screen, end = '', time.time() + 50
 seen = 0
 while time.time() < end:
     ready, _, _ = select.select([fd], [], [], 0.1)
@@ -62,7 +62,7 @@ async function sit(command: readonly string[], steps: readonly Step[]): Promise<
   const args = [process.execPath, driver.program, 'tools:1', 'terminal', JSON.stringify(plan)];
   const ran = await runClient('python3', [join(dockerd.folder, 'person.py'), JSON.stringify(steps), ...args], {
     env: dockerd.environment,
-    timeoutMs: 28_000,
+    timeoutMs: 55_000,
   });
   expect(ran.stderr).toBe('');
   return JSON.parse(ran.stdout) as { screen: string; code: number };

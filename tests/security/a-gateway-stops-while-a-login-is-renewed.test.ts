@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { runClient } from '../support/run-client.ts';
+import { startClient } from '../support/run-client.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
@@ -43,9 +43,11 @@ beforeEach(async () => {
   gateway = await startTestGateway(config);
   await gateway.register();
   // A client that asks and goes away: nobody waits for the token any more.
-  const common = ['-sS', '-m', '1', '-x', gateway.proxyUrl, '--cacert', gateway.caPath];
-  await runClient('curl', [...common, 'https://api.example/']);
-  expect(login.seen).toHaveLength(1);
+  const common = ['-sS', '-x', gateway.proxyUrl, '--cacert', gateway.caPath];
+  const client = startClient('curl', [...common, 'https://api.example/']);
+  await eventually(() => login.seen.length === 1, 'the login is being renewed');
+  client.kill();
+  await client.ended;
 });
 afterEach(async () => {
   await login.close();

@@ -53,7 +53,7 @@ describe('a limit stops the one who is over it, tells when to come back, and nob
     ground.upstream.forget();
     const over = await ask();
     expect([over.statuses, over.code]).toEqual([[429], 'limit.rate']);
-    expect(over.text).toMatch(/\r\nRetry-After: 1[0-5]\r\n/);
+    expect(over.text).toMatch(/\r\nRetry-After: (?:[1-9]|1[0-5])\r\n/);
     expect(ground.upstream.bytes).toBe('');
     expect(await askAsAnother()).toBe('HTTP/1.1 200 OK');
   });
@@ -68,16 +68,18 @@ describe('a limit stops the one who is over it, tells when to come back, and nob
 
   test('requests at a time', async () => {
     ground = await openAttackGround({ limits: { concurrent_requests: 2 }, answer: () => null });
-    const ask = (waitMs: number) => sendTunnelled(ground.gateway, 'api.example', ground.goodRequest, { waitMs });
-    const held = [ask(1_500), ask(1_500)];
+    const ask = () => sendTunnelled(ground.gateway, 'api.example', ground.goodRequest);
+    const { caPath } = ground.gateway;
+    const held = await Promise.all([1, 2].map(() => openTls(ground.gateway, 'api.example:443', { caPath })));
+    for (const socket of held) socket.write(ground.goodRequest);
     await eventually(() => ground.upstream.requests.length === 2, 'two are open');
-    const over = await ask(5_000);
+    const over = await ask();
     expect([over.statuses, over.code]).toEqual([[429], 'limit.concurrent']);
     expect(over.text).toMatch(/\r\nRetry-After: \d+\r\n/);
     expect(ground.upstream.requests).toHaveLength(2);
     // Clients that give up give their places back.
-    await Promise.all(held);
+    for (const socket of held) socket.destroy();
     ground.upstream.answerWith(() => 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
-    await eventually(async () => (await ask(5_000)).statuses[0] === 200, 'there is room again');
+    await eventually(async () => (await ask()).statuses[0] === 200, 'there is room again');
   });
 });
