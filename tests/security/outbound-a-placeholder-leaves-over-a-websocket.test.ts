@@ -70,10 +70,13 @@ async function expectEnded(client: Client, code: string, incident: string): Prom
   await client.closed;
   expect(received.join()).not.toContain('sallyport-placeholder');
   expect(received.join()).not.toContain(realKey);
-  await vi.waitFor(async () => {
-    const record = (await gateway.journal()).findLast(({ kind }) => kind === 'websocket');
-    expect(record).toMatchObject({ verdict: 'refused', code, incident });
-  });
+  await vi.waitFor(
+    async () => {
+      const record = (await gateway.journal()).findLast(({ kind }) => kind === 'websocket');
+      expect(record).toMatchObject({ verdict: 'refused', code, incident });
+    },
+    { timeout: 20_000 },
+  );
 }
 
 const inMessage = 'placeholder of key in a message';
@@ -86,7 +89,7 @@ describe.each([
     const client = await connect('open.example', deflate);
     expect(client.socket.extensions).toBe(deflate ? 'permessage-deflate' : '');
     client.say('hello');
-    await vi.waitFor(() => expect(received).toEqual(['hello']));
+    await vi.waitFor(() => expect(received).toEqual(['hello']), { timeout: 20_000 });
     client.say(`and ${placeholder}`);
     await expectEnded(client, misplaced, inMessage);
   });
@@ -115,18 +118,22 @@ describe.each([
   test('to a model a placeholder passes and is recorded, and at home it passes', async () => {
     const model = await connect('model.example', deflate);
     model.say(`I have read ${placeholder}`);
-    await vi.waitFor(() => expect(received).toEqual([`I have read ${placeholder}`]));
+    await vi.waitFor(() => expect(received).toEqual([`I have read ${placeholder}`]), { timeout: 20_000 });
     model.socket.close();
     await model.closed;
-    await vi.waitFor(async () => {
-      const record = (await gateway.journal()).findLast(({ host }) => host === 'model.example');
-      expect(record).toMatchObject({ verdict: 'allowed', incident: inMessage });
-    });
+    await vi.waitFor(
+      async () => {
+        const record = (await gateway.journal()).findLast(({ host }) => host === 'model.example');
+        expect(record).toMatchObject({ verdict: 'allowed', incident: inMessage });
+      },
+      { timeout: 20_000 },
+    );
     const home = await connect('api.example', deflate);
     home.say(placeholder);
     home.say('x'.repeat(300_000));
-    await vi.waitFor(() =>
-      expect(received.map((text) => text.length)).toEqual([expect.any(Number), placeholder.length, 300_000]),
+    await vi.waitFor(
+      () => expect(received.map((text) => text.length)).toEqual([expect.any(Number), placeholder.length, 300_000]),
+      { timeout: 20_000 },
     );
     home.socket.close();
     await home.closed;

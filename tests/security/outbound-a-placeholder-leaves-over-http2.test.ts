@@ -51,7 +51,7 @@ afterAll(async () => {
 async function expectRefused(answer: Http2Answer, code: string): Promise<void> {
   expect(answer.headers[':status']).toBe(403);
   expect(JSON.parse(answer.body.toString())).toMatchObject({ code, rule: 'secrets.misplaced' });
-  await vi.waitFor(() => expect(seen.filter(({ whole }) => whole)).toEqual([]));
+  await vi.waitFor(() => expect(seen.filter(({ whole }) => whole)).toEqual([]), { timeout: 20_000 });
   expect(JSON.stringify(seen)).not.toMatch(/sallyport-p|Planted/);
   expect((await gateway.journal()).at(-1)).toMatchObject({ code, protocol: 'h2', incident: expect.any(String) });
 }

@@ -27,15 +27,18 @@ async function idleConnection(): Promise<{ readonly socket: Socket; readonly clo
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.on('error', () => {});
   socket.write('GET /slow HTTP/1.1\r\nHost: open.example\r\n\r\n');
-  await vi.waitFor(() => expect(ground.upstream.bytes).toContain('/slow'));
+  await vi.waitFor(() => expect(ground.upstream.bytes).toContain('/slow'), { timeout: 20_000 });
   return { socket, closed };
 }
 
 async function expectGone(): Promise<void> {
-  await vi.waitFor(async () => {
-    const { body } = await ground.gateway.admin('GET', '/internal/containers');
-    expect(body).not.toContain('127.0.0.1');
-  });
+  await vi.waitFor(
+    async () => {
+      const { body } = await ground.gateway.admin('GET', '/internal/containers');
+      expect(body).not.toContain('127.0.0.1');
+    },
+    { timeout: 20_000 },
+  );
   const after = await ground.send('open.example', 'GET / HTTP/1.1');
   expect(after.code).toBe('sandbox.unknown');
   expect(ground.upstream.bytes).toBe('');

@@ -76,7 +76,7 @@ test('one that takes its time is waited for when the gateway stops: the old toke
     });
   const source = open();
   const asked = tokenIn(source.current());
-  await vi.waitFor(() => expect(ground.asked).toHaveLength(1));
+  await vi.waitFor(() => expect(ground.asked).toHaveLength(1), { timeout: 20_000 });
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const closed = source.close();

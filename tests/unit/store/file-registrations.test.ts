@@ -140,10 +140,10 @@ describe('what was acknowledged is in the file, and nothing else', () => {
     expect(end()).toBe(new Date(1_000_000).toISOString());
     renameSync(directory, `${directory}.away`);
     vi.advanceTimersByTime(60_000);
-    await vi.waitFor(() => expect(failures).toHaveLength(1));
+    await vi.waitFor(() => expect(failures).toHaveLength(1), { timeout: 20_000 });
     renameSync(`${directory}.away`, directory);
     vi.advanceTimersByTime(60_000);
-    await vi.waitFor(() => expect(end()).toBe(new Date(1_001_000).toISOString()));
+    await vi.waitFor(() => expect(end()).toBe(new Date(1_001_000).toISOString()), { timeout: 20_000 });
     store.extend('one', 3_000_000);
     await store.close();
     expect(end()).toBe(new Date(3_000_000).toISOString());
@@ -159,7 +159,7 @@ describe('what was acknowledged is in the file, and nothing else', () => {
     renameSync(`${directory}.away`, directory);
     expect(inFile()).toHaveLength(1);
     vi.advanceTimersByTime(60_000);
-    await vi.waitFor(() => expect(inFile()).toEqual([]));
+    await vi.waitFor(() => expect(inFile()).toEqual([]), { timeout: 20_000 });
   });
 });
 
