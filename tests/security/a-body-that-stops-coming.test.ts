@@ -25,7 +25,7 @@ beforeAll(async () => {
       socket.resume();
     },
   });
-  gateway = await startFarGateway(ca, { [host]: upstream }, { limits: { idle_timeout_ms: 500 } });
+  gateway = await startFarGateway(ca, { [host]: upstream }, { limits: { idle_timeout_ms: 1_500 } });
 });
 
 afterAll(async () => {
@@ -66,7 +66,7 @@ test('one that keeps coming is not ended, however slowly', async () => {
   });
   for (let n = 0; n < 7; n++) {
     socket.write('x');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 300));
   }
   expect(ended).toBe(false);
   socket.destroy();

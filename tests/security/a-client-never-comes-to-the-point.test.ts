@@ -24,7 +24,7 @@ beforeAll(async () => {
   gateway = await openLoopbackNetwork(68, {
     allow: [{ host }, { host: 'pinned.example', tunnel: true }],
     upstream: { resolve: { [host]: upstream.address }, ca: ca.path },
-    limits: { client_head_timeout_ms: 1000 },
+    limits: { client_head_timeout_ms: 2_000 },
   });
   await gateway.register();
   const registered = await gateway.register({ proof: ['socket'] });

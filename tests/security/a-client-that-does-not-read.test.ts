@@ -64,7 +64,7 @@ beforeAll(async () => {
   gateway = await startTestGateway({
     allow: [{ host }, { host: pinned, tunnel: true }],
     upstream: { resolve: { [host]: upstream.address, [pinned]: plain.address }, ca: ca.path },
-    limits: { idle_timeout_ms: 500 },
+    limits: { idle_timeout_ms: 1_500 },
   });
   await gateway.register();
 });
@@ -139,7 +139,7 @@ test('one that takes some of it all the time is not ended', async () => {
     isEnded = true;
   });
   let taken = 0;
-  for (let n = 0; n < 10; n++) {
+  for (let n = 0; n < 12; n++) {
     // A little less than the far side could send: it always waits.
     socket.resume();
     const [chunk] = (await once(socket, 'data')) as [Buffer];

@@ -30,7 +30,8 @@ async function statusWith(door: Door, fields: readonly string[]): Promise<number
 }
 
 test('all connections, all streams and all spellings of one sandbox count together', async () => {
-  await ground.limit({ requests_per_minute: 12, burst: 12 });
+  // One a minute, so that none comes back while this runs.
+  await ground.limit({ requests_per_minute: 1, burst: 12 });
   const { grant } = await ground.gateway.register({ id: 'many-faces', proof: ['secret'] });
   const { secret } = grant as { secret: string };
   const by = (name: string) => [`Proxy-Authorization: ${basic(name, secret)}`];
@@ -47,7 +48,7 @@ test('all connections, all streams and all spellings of one sandbox count togeth
   for (const session of sessions) session.close();
   expect(statuses.filter((status) => status === 200)).toHaveLength(12);
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(5);
-}, 20_000);
+});
 
 test('a WebSocket that stays open keeps its place', async () => {
   await ground.limit({ concurrent_requests: 1 });
@@ -64,7 +65,7 @@ test('a WebSocket that stays open keeps its place', async () => {
 /** What a flood on one connection was answered, and how many seconds of the brake it touched at most: one had begun before. */
 async function flood(ask: string, count: number) {
   const startedMs = performance.now();
-  const answer = await sendPlain(ground.gateway, ask.repeat(count), { waitMs: 700 });
+  const answer = await sendPlain(ground.gateway, ask.repeat(count), { waitMs: 1_500 });
   return { ...answer, seconds: Math.floor((performance.now() - startedMs) / 1000) + 2 };
 }
 

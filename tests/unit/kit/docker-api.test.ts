@@ -160,7 +160,8 @@ describe('the stream of events', () => {
     });
     const states: string[] = [];
     const events = new DockerEvents({
-      api: new DockerApi(socket, 100),
+      // Longer than a busy machine lets one wait.
+      api: new DockerApi(socket, 2_000),
       onEvent: () => {},
       onUp: () => states.push('up'),
       onDown: ({ fault }) => states.push(fault),
