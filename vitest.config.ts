@@ -11,8 +11,9 @@ const alone = files.filter((name) => readFileSync(new URL(name, import.meta.url)
 
 export default defineConfig({
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 40_000 } },
     pool: 'forks',
     globalSetup: ['tests/support/whole-run.ts'],
     setupFiles: ['tests/support/each-file.ts'],

@@ -28,7 +28,7 @@ beforeAll(async () => {
   await inTurns(async () => {
     namespaces.push(await makeNamespace());
   });
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   await Promise.all(namespaces.map((namespace) => namespace.end()));
@@ -58,7 +58,7 @@ function residentBytes(): number {
 }
 
 describe('a hundred sandboxes on one gateway', () => {
-  test('work side by side, each by its own rights, in less than a mebibyte each', { timeout: 90_000 }, async () => {
+  test('work side by side, each by its own rights, in less than a mebibyte each', { timeout: 180_000 }, async () => {
     const before = residentBytes();
     await inTurns(async (at) => {
       const registration = { id: `box-${at}`, repos: [`octo/repo-${at}`], namespace: { pid: namespaces[at]!.pid } };
@@ -89,7 +89,7 @@ describe('a hundred sandboxes on one gateway', () => {
     await Promise.all(namespaces.map((namespace) => namespace.end()));
     const started = performance.now();
     let left = count;
-    while (left > 0 && performance.now() - started < 15_000) {
+    while (left > 0 && performance.now() - started < 40_000) {
       await new Promise((resolve) => setTimeout(resolve, 100));
       left = (await admin('GET', '/internal/containers')).json<{ containers: unknown[] }>().containers.length;
     }

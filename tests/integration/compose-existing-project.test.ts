@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await ground?.stop();
-}, 60_000);
+}, 120_000);
 
 function environment(): Record<string, string> {
   const files = ['docker-compose.yml', 'docker-compose.override.yml', 'secrets.yml'];
@@ -67,7 +67,7 @@ describe('docker-compose.override.example.yml on top of a project that knows not
       30_000,
     );
     expect(cloned.stdout).toBe('read me\n54321\n');
-  }, 60_000);
+  }, 120_000);
 
   test('its services still find each other, and none has another way out', async () => {
     expect((await inService('app', 'getent hosts db')).stdout).toContain('db');

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await ground?.stop();
-}, 60_000);
+}, 120_000);
 
 /** What an agent would do first: nothing was set up by hand in the sandbox. */
 async function expectWorking(): Promise<void> {
@@ -66,7 +66,7 @@ describe('docker-compose up', () => {
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout).toContain('with the credential anthropic');
     expect(ground.github.writes).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   test('a configuration that is replaced takes hold by itself', async () => {
     const check = () => ground.inGateway(['check', 'GET', 'https://new.example.com/']);
@@ -80,7 +80,7 @@ describe('docker-compose up', () => {
     const run = await runClient(join(root, 'scripts', 'verify-compose'), words, ground.client);
     expect(run.stdout.match(/^✗ \d/gm)).toEqual(['✗ 1', '✗ 2', '✗ 3']);
     expect(run).toMatchObject({ code: 1 });
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('without a manual step', () => {
@@ -90,18 +90,18 @@ describe('without a manual step', () => {
     await ground.gatewayReady();
     await expectWorking();
     expect(await fingerprint()).toBe(ca);
-  }, 60_000);
+  }, 120_000);
 
   test('after a restart of the sandbox', async () => {
     await ground.compose('restart', '-t', '1', 'sandbox');
     await expectWorking();
-  }, 60_000);
+  }, 120_000);
 
   test('after a restart of the witness', async () => {
     await ground.compose('restart', '-t', '1', 'witness');
     await ground.compose('restart', '-t', '1', 'sandbox');
     await expectWorking();
-  }, 60_000);
+  }, 120_000);
 
   test('after down and up, with the CA and the files it had', async () => {
     const ca = await fingerprint();
@@ -130,5 +130,5 @@ describe('docker/compose.transparent.yml', () => {
     const looked = await ground.inSandbox('getent ahostsv4 api.github.com; getent hosts other.example; echo $?');
     expect(looked.stdout).toMatch(/^172\.30\.0\.9 .*\n/);
     expect(looked.stdout).not.toContain('other');
-  }, 60_000);
+  }, 120_000);
 });

@@ -53,7 +53,7 @@ afterAll(async () => {
   await git.close();
 });
 
-const curl = (url: string, ...more: string[]): string => ['curl -sS -m 5', ...more, `'${url}'`].join(' ');
+const curl = (url: string, ...more: string[]): string => ['curl -sS -m 15', ...more, `'${url}'`].join(' ');
 
 async function listedContainers(): Promise<string[]> {
   const reply = await gateway.admin('GET', '/internal/containers');

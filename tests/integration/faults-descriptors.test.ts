@@ -109,7 +109,7 @@ describe.each([
     expect(await ask(other)).toBe('200');
     expect(gateway.output().split('\n').length).toBeLessThan(300);
     expect(await verifyJournal(join(command.home, 'state', 'journal'))).toMatchObject({ ok: true });
-  }, 60_000);
+  }, 120_000);
 });
 
 test('a registered sandbox is served while strangers hold all they can get', async () => {

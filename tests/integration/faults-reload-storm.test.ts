@@ -129,7 +129,7 @@ describe('a storm of reloads', () => {
     expect(await warnings()).not.toContain('not in force');
     await eventually(() => openFiles() <= before, 'nothing is left open');
     for (const wire of wires) wire.socket.destroy();
-  }, 60_000);
+  }, 120_000);
 
   test('a link to itself in place of the file is told as a fault, and ends nothing', async () => {
     rmSync(gateway.configPath);

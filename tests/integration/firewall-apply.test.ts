@@ -145,7 +145,10 @@ describe('sallyport firewall', () => {
 
   test('watched, it follows the ports of the policy, and stays as it is while that is not valid', async () => {
     const inside = [`--target=${ground.pids.host}`, '--net', '--', process.execPath, main(), 'firewall', 'apply'];
-    const watching = startClient('nsenter', [...inside, ...onHost, '--watch'], { env: environment() });
+    const watching = startClient('nsenter', [...inside, ...onHost, '--watch'], {
+      env: environment(),
+      timeoutMs: 60_000,
+    });
     const portsAre = (ports: string) =>
       eventually(async () => (await rulesetNow()).includes(`tcp dport { 53, 80, 443, 8080, ${ports} }`), ports);
     const listen = { gateway: '192.0.2.0/24', proxy: '192.0.2.0/24:8080' };

@@ -37,7 +37,7 @@ describe('the firewall of a Docker network', () => {
     watching?.kill();
     await world?.stop();
     built?.remove();
-  }, 60_000);
+  }, 120_000);
 
   const docker = async (...words: string[]): Promise<ClientRun> => {
     const run = await world.docker(...words);

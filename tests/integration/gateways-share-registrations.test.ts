@@ -28,7 +28,7 @@ beforeAll(async () => {
   gateways[0] = await commands[0].up();
   commands[1] = commands[0].beside();
   gateways[1] = await commands[1].up();
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   for (const gateway of gateways) gateway.kill('SIGKILL');

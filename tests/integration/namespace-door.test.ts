@@ -88,7 +88,7 @@ describe('a sandbox reaches a host as if it were there', () => {
   test('with Node, which looks the name up by itself at a resolver of its choice', async () => {
     const script = `
       const { Resolver } = require('node:dns');
-      const resolver = new Resolver({ timeout: 2000, tries: 1 });
+      const resolver = new Resolver({ timeout: 10_000, tries: 1 });
       resolver.setServers(['192.0.2.53']);
       const lookup = (name, options, done) => resolver.resolve4(name, (error, found) =>
         options.all ? done(error, found?.map((address) => ({ address, family: 4 }))) : done(error, found?.[0], 4));

@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   dockerd = await startDockerd();
   await dockerd.importImage('tools:1', { programs: ['sh', 'curl', 'cat', 'ls', 'env', 'id', 'getent'] });
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   await dockerd?.stop();

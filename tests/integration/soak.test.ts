@@ -31,7 +31,9 @@ afterAll(() => command.remove());
 test('mixed work leaves nothing open, nothing unrecorded, and no request fails that should pass', async () => {
   const script = fileURLToPath(new URL('../../bench/soak.mjs', import.meta.url));
   const main = join(command.home, 'package', 'dist', 'main.cjs');
-  const run = await runClient(process.execPath, [script, '--minutes', '6', '--json', '--main', main]);
+  const run = await runClient(process.execPath, [script, '--minutes', '6', '--json', '--main', main], {
+    timeoutMs: 170_000,
+  });
   // A request that did not go as it should ends it with words and no report.
   expect(run.stderr).toBe('');
   const report = JSON.parse(run.stdout) as SoakReport;
@@ -45,4 +47,4 @@ test('mixed work leaves nothing open, nothing unrecorded, and no request fails t
   expect(report.verified).toBe(true);
   expect(report.maxMiB).toBeLessThan(400);
   expect(report.done).toMatchObject({ 'event streams': 70, WebSockets: 14, 'clones with a push': 3, reloads: 7 });
-}, 120_000);
+}, 180_000);

@@ -83,7 +83,7 @@ async function curl(...more: string[]): Promise<{ status: string; body: string }
     ...[
       '-sS',
       '-m',
-      '10',
+      '40',
       '-x',
       gateway.proxyUrl,
       '--cacert',

@@ -85,7 +85,7 @@ test('a question is selected and approved, another denied, and quitting leaves t
   expect(reached).toEqual(['/two']);
   expect(screen).toContain('\u001b[?1049h');
   expect(screen.trimEnd().endsWith(givenBack)).toBe(true);
-}, 40_000);
+});
 
 test('what ends it from outside finds the screen given back, too', async () => {
   const pidFile = join(command.home, 'watch.pid');
@@ -97,7 +97,7 @@ test('what ends it from outside finds the screen given back, too', async () => {
   const { screen, code, missed } = await watching;
   expect([missed, code], screen).toEqual([null, 128 + 15]);
   expect(screen.trimEnd().endsWith(givenBack)).toBe(true);
-}, 40_000);
+});
 
 /** By the kernel's own list of the signals that a process handles; this one Node leaves alone by itself. */
 function catchesHangup(pid: string): boolean {

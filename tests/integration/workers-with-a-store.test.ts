@@ -20,7 +20,7 @@ beforeAll(async () => {
     store: { url: `redis://127.0.0.1:${redis.port}`, grace_seconds: 60 },
   });
   gateway = await command.up();
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   gateway.kill('SIGKILL');

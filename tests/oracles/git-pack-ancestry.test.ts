@@ -138,7 +138,7 @@ describe('our verdict is that of git merge-base --is-ancestor', () => {
       const bare = await isFastForward({ oldId, newId, commits: () => null, boundary: askUploadPack });
       expect(bare, hint).toBe(truth ? 'fast-forward' : 'not-fast-forward');
     }
-  }, 60_000);
+  }, 120_000);
 });
 
 async function askUploadPack(b: string, old: string): Promise<boolean> {

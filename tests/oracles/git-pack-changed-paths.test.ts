@@ -103,5 +103,5 @@ describe('the protected paths that a commit changes are those git diff-tree show
     // A run that found nothing would prove nothing.
     expect(kinds.get('introduced')).toBeGreaterThan(COMMITS / 10);
     expect(kinds.get('taken')).toBeGreaterThan(10);
-  }, 60_000);
+  }, 120_000);
 });

@@ -59,5 +59,5 @@ describe('git acts on no command that we did not read', () => {
     // The corpus must be worth something: enough that both accept, enough that only git does.
     expect(tally.same).toBeGreaterThan(STREAMS / 10);
     expect(tally.refusedByOursAlone).toBeGreaterThan(STREAMS / 20);
-  }, 60_000);
+  }, 120_000);
 });

@@ -48,7 +48,7 @@ beforeAll(async () => {
   const beside = command.beside();
   beside.writeConfig(policy);
   other = { command: beside, gateway: await up(beside) };
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   for (const { command, gateway } of [one, other]) {
@@ -131,7 +131,7 @@ test('spent at a gateway that is killed while the store is away, it is spent whe
   // Neither twice: what the process before it had told is in the journal too.
   expect(await told('outage')).toBe(1200);
   expect(await told('roaming')).toBe(600 * written(one, 'roaming'));
-}, 60_000);
+}, 120_000);
 
 test('and when the store comes back with nothing in it, the journals still have it', async () => {
   await redis.cli('FLUSHALL');
@@ -142,4 +142,4 @@ test('and when the store comes back with nothing in it, the journals still have 
   await eventually(async () => (await told('outage')) === 1200, 'it is told again');
   for (const place of [other, one])
     expect([await ask(place, 'outage'), await ask(place, 'roaming')]).toEqual([spent, spent]);
-}, 60_000);
+}, 120_000);

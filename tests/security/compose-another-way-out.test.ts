@@ -32,7 +32,7 @@ afterAll(async () => {
   hostService?.kill();
   resolver?.end();
   await ground?.stop();
-}, 60_000);
+}, 120_000);
 
 /** What a host has on all its addresses. */
 const hostServiceSource = `require('node:http').createServer((_request, response) => response.end('the host\\n'))

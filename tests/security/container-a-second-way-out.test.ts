@@ -42,7 +42,7 @@ afterAll(async () => {
   decoy.close();
 });
 
-const curl = `curl -sS -m 2 https://${host}/`;
+const curl = `curl -sS -m 15 https://${host}/`;
 
 async function isListed(id: string): Promise<boolean> {
   return (await gateway.admin('GET', '/internal/containers')).body.includes(`"${id}"`);
@@ -50,7 +50,7 @@ async function isListed(id: string): Promise<boolean> {
 
 async function isCutOff(container: TestContainer, id: string): Promise<void> {
   await eventually(async () => !(await isListed(id)), 'it is unregistered');
-  expect((await container.exec(curl)).code).not.toBe(0);
+  expect((await container.exec(`curl -sS -m 2 https://${host}/`)).code).not.toBe(0);
   const { stdout } = await runClient('nsenter', ['--target', String(container.pid), '--net', '--', 'ss', '-Hltun']);
   expect(stdout).not.toContain(':443');
 }

@@ -42,7 +42,7 @@ afterAll(async () => {
   await upstream.close();
 });
 
-const curl = (path: string, more = ''): string => `curl -sS -m 5 ${more} https://${host}${path}`;
+const curl = (path: string, more = ''): string => `curl -sS -m 15 ${more} https://${host}${path}`;
 
 describe('a container is the one whose door it came through', () => {
   test('each gets what is its own', async () => {

@@ -84,7 +84,7 @@ beforeAll(() => {
   });
   const command = `ip link set lo up && exec "$0" --expose-gc "$1"`;
   const output = execFileSync('unshare', ['-U', '-r', '-n', 'sh', '-c', command, process.execPath, bundle], {
-    timeout: 20_000,
+    timeout: 60_000,
     encoding: 'utf8',
   });
   seen = JSON.parse(output) as Seen;

@@ -57,7 +57,7 @@ test('who floods is served what it may have, the rest is refused late and in few
     return isAll ? found : null;
   }, 'every refusal is in the journal, by itself or in a number');
   expect(records.some(({ reason }) => countOf(reason) > 1)).toBe(true);
-}, 20_000);
+});
 
 /** How many refusals a record stands for. */
 function countOf(reason: unknown): number {

@@ -41,4 +41,4 @@ test('who has more waiting than may wait loses its connections, and others are s
   // Twenty at once, a thousand each second, and one for each connection, which is not told.
   expect(refused).toBeLessThan(20 * 1044);
   for (const session of [...open, calm]) session.destroy();
-}, 30_000);
+});

@@ -58,7 +58,7 @@ test('a credential that is removed is so in a worker that hears nothing: it is e
   expect(isRunning(deaf!)).toBe(false);
   await Promise.all(ended);
   await eventually(async () => (await workersLine(ground)).startsWith('2 of 2'), 'another has taken its place', 20_000);
-}, 60_000);
+}, 120_000);
 
 test('a worker whose gateway has stopped serves nothing, on open connections neither, and serves again when it is back', async () => {
   await registered(ground, { id: 'two', container_ip: '127.0.0.1' });

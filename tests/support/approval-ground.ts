@@ -71,7 +71,7 @@ export async function openApprovalGround(
       }, `${count} requests wait`),
     answer: (id, body) => gateway.admin('POST', `/internal/questions/${id}`, body),
     curl: (url, ...more) =>
-      runClient('curl', ['-sS', '-m', '15', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, url, ...more]),
+      runClient('curl', ['-sS', '-m', '40', '-x', gateway.proxyUrl, '--cacert', gateway.caPath, url, ...more]),
     async stop() {
       for (const watcher of watchers) watcher.end();
       await gateway.stop();

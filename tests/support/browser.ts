@@ -12,6 +12,7 @@ export interface WatchedPage {
 export function openBrowser(rules: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: '/usr/bin/chromium',
+    timeout: 90_000,
     args: [
       // The tests run as root, where Chromium has no sandbox of its own to offer.
       '--no-sandbox',
@@ -29,7 +30,7 @@ export function openBrowser(rules: readonly string[] = []): Promise<Browser> {
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(40_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(`console: ${message.text()}`);

@@ -3,7 +3,7 @@
 export async function eventually<T>(
   look: () => T | Promise<T>,
   what: string | (() => string),
-  timeoutMs = 20_000,
+  timeoutMs = 40_000,
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -93,7 +93,7 @@ export async function makeFirewallGround(): Promise<FirewallGround> {
   for (const place of places) holders.set(place, await hold());
   const pid = (place: Place): number => holders.get(place)!.pid;
   const run: FirewallGround['run'] = (place, command, options) =>
-    runClient('nsenter', [`--target=${pid(place)}`, '--net', '--', ...command], { timeoutMs: 15_000, ...options });
+    runClient('nsenter', [`--target=${pid(place)}`, '--net', '--', ...command], { timeoutMs: 50_000, ...options });
   const must = async (place: Place, script: string): Promise<void> => {
     const { code, stderr } = await run(place, ['sh', '-e', '-c', script]);
     if (code !== 0) throw new Error(`${place}: ${stderr}`);

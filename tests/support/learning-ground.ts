@@ -45,7 +45,7 @@ export async function makeLearningGround(
     upstream,
     async get(from, url, options = []) {
       const { stdout } = await runClient('curl', [
-        ...['-sS', '--max-time', '10', '--interface', from, '-x', gateway.proxyUrl, '--cacert', gateway.caPath],
+        ...['-sS', '--max-time', '40', '--interface', from, '-x', gateway.proxyUrl, '--cacert', gateway.caPath],
         ...['-w', '\n%{http_code}', ...options, url],
       ]);
       const [, body = '', status = ''] = /^([\s\S]*)\n(\d+)$/.exec(stdout) ?? [];

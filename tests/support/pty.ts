@@ -23,7 +23,7 @@ if pid == 0:
     os.chdir(folder)
     os.dup2(os.open('/dev/null', os.O_WRONLY), 3); os.set_inheritable(3, True)
     os.execvpe(words[0], words, environment)
-screen, seen, missed, deadline = b'', 0, None, time.time() + 20
+screen, seen, missed, deadline = b'', 0, None, time.time() + 40
 def read(seconds):
     global screen
     if not select.select([terminal], [], [], seconds)[0]: return True
@@ -44,7 +44,7 @@ for step in steps:
 if missed: os.kill(pid, signal.SIGKILL)
 while time.time() < deadline and read(0.2): pass
 status = os.waitpid(pid, os.WNOHANG)
-if status[0] == 0: time.sleep(0.3); status = os.waitpid(pid, os.WNOHANG)
+while status[0] == 0 and time.time() < deadline: time.sleep(0.05); status = os.waitpid(pid, os.WNOHANG)
 if status[0] == 0: os.kill(pid, signal.SIGKILL); status = os.waitpid(pid, 0); missed = missed or 'the end'
 code = os.waitstatus_to_exitcode(status[1])
 print(json.dumps({'screen': screen.decode('utf8', 'replace'), 'code': code if code >= 0 else 128 - code, 'missed': missed}))

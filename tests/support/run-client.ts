@@ -54,7 +54,7 @@ function spawnClient(command: string, args: readonly string[], options: ClientOp
   return spawn(command, args, {
     cwd: options.cwd,
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', LANG: 'C.UTF-8', ...options.env },
-    timeout: options.timeoutMs ?? 20_000,
+    timeout: options.timeoutMs ?? 50_000,
     killSignal: 'SIGKILL',
   });
 }

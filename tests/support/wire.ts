@@ -2,7 +2,7 @@
 // Waits for what a test expects instead of sleeping.
 import { Duplex, type Readable } from 'node:stream';
 
-const timeoutMs = 20_000;
+const timeoutMs = 40_000;
 
 export class Wire {
   readonly socket: Readable;
