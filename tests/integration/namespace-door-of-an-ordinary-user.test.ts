@@ -49,7 +49,7 @@ describe('an ordinary user', () => {
       // Until the door is handed over a connection is refused, or taken and turned away.
       const dial = `
 import socket, time
-for _ in range(200):
+for _ in range(1500):
     try: answer = socket.create_connection(("203.0.113.5", 443), 5).recv(10).decode()
     except ConnectionError: answer = ""
     if answer: print(answer); break

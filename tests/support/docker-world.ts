@@ -26,7 +26,7 @@ export interface DockerWorld extends TestDockerd {
   readonly enter: readonly string[];
   /** A program in that network namespace. */
   run(command: string, args: readonly string[], options?: ClientOptions): Promise<ClientRun>;
-  /** The same, without waiting for its end: after a minute, or at `stop`, it is ended. */
+  /** The same, without waiting for its end: after ten minutes, or at `stop`, it is ended. */
   start(command: string, args: readonly string[], options?: ClientOptions): StartedClient;
   /** The daemon ends, and its containers with it unless they are to outlive it. */
   stopDaemon(): Promise<void>;
@@ -75,7 +75,7 @@ export async function startDockerWorld({ outlived = false } = {}): Promise<Docke
         return existsSync(socket) && (await docker('version')).code === 0;
       },
       'dockerd answers',
-      30_000,
+      90_000,
     );
   };
   const stopDaemon = async (): Promise<void> => {
@@ -108,7 +108,7 @@ export async function startDockerWorld({ outlived = false } = {}): Promise<Docke
     enter,
     ...dockerCommands(folder, docker),
     run: (command, args, options) => runClient(...inside(command, args), options),
-    start: (command, args, options) => startClient(...inside(command, args), { timeoutMs: 60_000, ...options }),
+    start: (command, args, options) => startClient(...inside(command, args), { timeoutMs: 600_000, ...options }),
     stopDaemon,
     startDaemon,
     stop,
@@ -146,7 +146,7 @@ async function endAll(holder: number): Promise<void> {
       return left.length === 0;
     },
     'nothing is left in the namespace',
-    10_000,
+    40_000,
   );
 }
 
