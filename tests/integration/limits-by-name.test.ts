@@ -14,7 +14,7 @@ afterAll(() => ground.stop());
 
 describe('a sandbox that is over a limit is told which one, whose, and when to come back', () => {
   test('requests per minute, with a burst', async () => {
-    await ground.limit({ requests_per_minute: 6, burst: 2 });
+    await ground.limit({ requests_per_minute: 1, burst: 2 });
     const door = await ground.sandbox();
     for (let i = 0; i < 2; i++) expect((await ground.ask(door, hosts.open)).status).toBe(200);
     const over = await ground.ask(door, hosts.open);

@@ -42,9 +42,14 @@ describe('questions over UDP', () => {
   test('over the rate they are refused without being decided, and that is told once', async () => {
     ground = await openDnsGround();
     const rcodes: number[] = [];
-    for (let i = 0; i < 400; i++) rcodes.push(readReply(await ground.udp(questionOf('api.example.com'))).rcodeNumber);
-    const refused = rcodes.filter((rcode) => rcode === 5).length;
-    expect(ground.lookups.length).toBe(400 - refused);
+    let refused = 0;
+    // 100 come back in a second: a slow machine has to ask more often.
+    while (refused <= 50 && rcodes.length < 20_000) {
+      const { rcodeNumber } = readReply(await ground.udp(questionOf('api.example.com')));
+      rcodes.push(rcodeNumber);
+      if (rcodeNumber === 5) refused++;
+    }
+    expect(ground.lookups.length).toBe(rcodes.length - refused);
     expect(rcodes.slice(0, 200)).toEqual(new Array(200).fill(0));
     expect(refused).toBeGreaterThan(50);
     expect(ground.floods).toHaveLength(1);
