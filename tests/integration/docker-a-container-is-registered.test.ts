@@ -35,7 +35,7 @@ async function startView(): Promise<StartedClient> {
 
 /** What the gateway answers a container that asks for a host that nobody may reach. */
 async function answerTo(container: string, proxyUser = ''): Promise<string> {
-  const asked = ['-sS', '--max-time', '10', '-x', `http://${proxyUser}${door}`, 'http://nowhere.example/'];
+  const asked = ['-sS', '--max-time', '40', '-x', `http://${proxyUser}${door}`, 'http://nowhere.example/'];
   const { stdout, stderr }: ClientRun = await world.docker('exec', container, 'curl', ...asked);
   return (JSON.parse(stdout || JSON.stringify({ code: stderr })) as { code: string }).code;
 }

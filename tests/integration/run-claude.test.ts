@@ -14,7 +14,7 @@ beforeAll(async () => {
   provider = await startPretendAnthropic(ca, realKey);
   ground = makeAgentGround(ca, 'anthropic', provider, { env: { ANTHROPIC_API_KEY: realKey } });
   run = await ground.run('claude -p hi');
-}, 90_000);
+}, 180_000);
 
 afterAll(async () => {
   await provider.close();

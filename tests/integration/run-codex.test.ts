@@ -15,7 +15,7 @@ beforeAll(async () => {
   const files = { '.codex/auth.json': JSON.stringify({ auth_mode: 'apikey', OPENAI_API_KEY: realKey }) };
   ground = makeAgentGround(ca, 'openai', provider, { files });
   run = await ground.run('codex exec --skip-git-repo-check hi');
-}, 90_000);
+}, 180_000);
 
 afterAll(async () => {
   await provider.close();
@@ -65,5 +65,5 @@ describe('codex where WebSockets are declined', () => {
       await other.close();
       elsewhere.remove();
     }
-  }, 90_000);
+  }, 180_000);
 });

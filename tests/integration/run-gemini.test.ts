@@ -15,7 +15,7 @@ beforeAll(async () => {
   ground = makeAgentGround(ca, 'google', provider, { files: { '.gemini/.env': `GEMINI_API_KEY="${realKey}"\n` } });
   // The folder is trusted by a stub: no --skip-trust.
   run = await ground.run('gemini -p hi');
-}, 90_000);
+}, 180_000);
 
 afterAll(async () => {
   await provider.close();

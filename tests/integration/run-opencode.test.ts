@@ -16,7 +16,7 @@ beforeAll(async () => {
   const files = { [keyFile]: JSON.stringify({ anthropic: { type: 'api', key: realKey } }) };
   ground = makeAgentGround(ca, 'anthropic', provider, { files });
   run = await ground.run('opencode run hi');
-}, 90_000);
+}, 180_000);
 
 afterAll(async () => {
   await provider.close();

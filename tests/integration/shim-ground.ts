@@ -86,7 +86,7 @@ export function makeShimGround(): ShimGround {
     },
     refused(args, uid = shimUid) {
       const [program, ...rest] = command(uid, args);
-      return runClient(program!, rest, { env: environment(), cwd: '/', timeoutMs: 10_000 });
+      return runClient(program!, rest, { env: environment(), cwd: '/' });
     },
     async remove() {
       for (const { child } of running) child.kill('SIGKILL');

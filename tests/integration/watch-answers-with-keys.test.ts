@@ -56,7 +56,7 @@ const askFor = (path: string): Promise<string> =>
   );
 
 const waitsFor = (path: string): Promise<boolean> =>
-  eventually(async () => (await command.run(['approve', '--json'])).stdout.includes(path), `${path} waits`, 20_000);
+  eventually(async () => (await command.run(['approve', '--json'])).stdout.includes(path), `${path} waits`);
 
 test('a question is selected and approved, another denied, and quitting leaves the screen as it was', async () => {
   const watching = runAtTerminal(

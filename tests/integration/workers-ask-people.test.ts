@@ -176,7 +176,7 @@ describe('a gateway with two workers, whose policy asks a person', () => {
 
     // The one in its place begins with what was approved before.
     const isBack = async (): Promise<boolean> => (await workersLine(ground)) === '2 of 2 live, restarted once';
-    await eventually(isBack, 'there are two again', 20_000);
+    await eventually(isBack, 'there are two again');
     const anew = await openSome();
     expect(await Promise.all(anew.map((wire) => ask(wire, '/kept')))).toEqual([200, 200, 200, 200]);
   });

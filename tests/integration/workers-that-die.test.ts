@@ -43,7 +43,7 @@ describe('a worker that is killed', () => {
     process.kill(victim!, 'SIGKILL');
     await eventually(() => wires.filter(({ ended }) => ended !== 'open').length === 2, 'its connections have ended');
     const restarted = async (): Promise<boolean> => (await workersLine(ground)) === '2 of 2 live, restarted once';
-    await eventually(restarted, 'there are two again', 20_000);
+    await eventually(restarted, 'there are two again');
     expect(ground.workers()).not.toContain(victim);
     const others = wires.filter(({ ended }) => ended === 'open');
     expect(others).toHaveLength(2);
@@ -64,7 +64,7 @@ describe('a worker that is killed', () => {
     for (const [index, pid] of ground.workers().entries()) {
       process.kill(pid, 'SIGKILL');
       const line = `2 of 2 live, restarted ${index + 2} times`;
-      await eventually(async () => (await workersLine(ground)) === line, 'there are two again', 20_000);
+      await eventually(async () => (await workersLine(ground)) === line, 'there are two again');
     }
     await Promise.all(held.map((wire) => wire.rest()));
     const wires = await Promise.all([ground.open(keyedHost), ground.open(keyedHost)]);
@@ -87,7 +87,7 @@ describe('workers that all die at once', () => {
     process.kill(second!, 'SIGKILL');
     const areNew = (): boolean => ground.workers().every((pid) => pid !== first && pid !== second);
     const areLive = async (): Promise<boolean> => areNew() && (await workersLine(ground)).startsWith('2 of 2');
-    await eventually(areLive, 'there are two again', 20_000);
+    await eventually(areLive, 'there are two again');
     expect(await isRefused(port)).toBe(false);
     const wires = await Promise.all([1, 2, 3, 4].map(() => ground.open()));
     expect(await Promise.all(wires.map((wire) => ask(wire)))).toEqual([200, 200, 200, 200]);

@@ -60,7 +60,7 @@ describe('workers of one gateway on a shared store', () => {
     const isTold = async () => (await admin('GET', '/internal/audit')).body.includes(`"sandbox":"${met.id}"`);
     await eventually(isTold, 'the gateway knows that it was served');
     await redis.kill();
-    await eventually(isAway, 'the store is away', 15_000);
+    await eventually(isAway, 'the store is away');
     expect(await verdicts(met, 4)).toEqual(['200', '200', '200', '200']);
     expect(new Set(await verdicts(never, 4))).toEqual(new Set(['500 store.unavailable']));
   });

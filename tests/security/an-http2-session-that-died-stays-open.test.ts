@@ -40,5 +40,5 @@ test('every such connection is closed in the end', async () => {
     }),
   );
   expect(said.every((frames) => frames > 0)).toBe(true);
-  await eventually(async () => (await openConnections()) === 0, 'no connection is left', 15_000);
+  await eventually(async () => (await openConnections()) === 0, 'no connection is left');
 });

@@ -38,7 +38,7 @@ test('unregistering holds in a worker that hears nothing: it is ended, and its c
   // When it was acknowledged, it was so.
   expect(isRunning(deaf!)).toBe(false);
   await Promise.all(wires.map((wire) => wire.rest()));
-  await eventually(async () => (await workersLine(ground)).startsWith('2 of 2'), 'another has taken its place', 20_000);
+  await eventually(async () => (await workersLine(ground)).startsWith('2 of 2'), 'another has taken its place');
   await expect(ground.open()).rejects.toThrow(/CONNECT was refused/);
 });
 
@@ -57,7 +57,7 @@ test('a credential that is removed is so in a worker that hears nothing: it is e
   expect((await ground.admin('DELETE', '/internal/credentials/far')).status).toBe(204);
   expect(isRunning(deaf!)).toBe(false);
   await Promise.all(ended);
-  await eventually(async () => (await workersLine(ground)).startsWith('2 of 2'), 'another has taken its place', 20_000);
+  await eventually(async () => (await workersLine(ground)).startsWith('2 of 2'), 'another has taken its place');
 }, 120_000);
 
 test('a worker whose gateway has stopped serves nothing, on open connections neither, and serves again when it is back', async () => {

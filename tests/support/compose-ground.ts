@@ -134,7 +134,7 @@ export async function openComposeGround(options: ComposeOptions = {}): Promise<C
       await eventually(
         async () => (await world.docker(...health)).stdout === 'healthy\n',
         'the gateway is healthy',
-        30_000,
+        90_000,
       );
     },
     async sandboxReady() {

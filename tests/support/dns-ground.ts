@@ -50,7 +50,7 @@ export async function openDnsGround(isAllowed: (name: string) => boolean = () =>
     tcpPort,
     lookups,
     floods,
-    udp: (message, waitMs = 1000) => exchange(client, udp.address().port, message, waitMs),
+    udp: (message, waitMs = 10_000) => exchange(client, udp.address().port, message, waitMs),
     async tcp() {
       const socket = connect(tcpPort, '127.0.0.1');
       await once(socket, 'connect');

@@ -74,7 +74,7 @@ export async function startDockerd({ rootless }: { rootless?: number } = {}): Pr
       return existsSync(socket) && (await docker('version')).code === 0;
     },
     'dockerd answers',
-    30_000,
+    90_000,
   );
   return {
     folder,

@@ -54,7 +54,7 @@ export async function openLoopbackNetwork(
       clearTimeout(timer);
       return answer;
     },
-    async ask(from, message, waitMs = 1000) {
+    async ask(from, message, waitMs = 10_000) {
       const client = createSocket('udp4').bind(0, from);
       await once(client, 'listening');
       return new Promise((resolve) => {

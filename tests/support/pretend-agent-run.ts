@@ -93,7 +93,7 @@ export function makeAgentGround(
           SALLYPORT_HOME: state,
           ...user.env,
         },
-        timeoutMs: 60_000,
+        timeoutMs: 150_000,
       });
       const [printed, environment = ''] = stdout.split(`${border}\n`);
       return {

@@ -121,7 +121,7 @@ describe('a question that Docker could not answer', () => {
     await eventually(() => !record.confirmed, 'it is unconfirmed');
     expect(gateway.docker.status().detail).toBe('0 of 1 container confirmed by Docker');
     docker.fault = null;
-    await eventually(() => record.confirmed, 'it is confirmed again', 10_000);
+    await eventually(() => record.confirmed, 'it is confirmed again');
   });
 });
 
