@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mutated } from '../support/fuzz-mutations.ts';
 import { fuzzSlowly, fuzzTimeoutMs, reportFuzz } from '../support/fuzz-run.ts';
 import { FramePeer, headersFrame, requestFields } from '../support/raw-http2.ts';
+import { settle } from '../support/settle.ts';
 import { wordsFor } from '../support/smuggling-case.ts';
 import { framingCases } from '../support/smuggling-framing-cases.ts';
 import {
@@ -115,11 +116,11 @@ describe('damaged requests', () => {
 /** Until it was answered or ended; an input that asks for nothing is not waited for long. */
 function settled(wire: Wire): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, 30);
+    const timer = setTimeout(() => void settle(0).then(resolve), 30);
     const done = (): void => {
       clearTimeout(timer);
       // What is under way behind the first answer comes with it.
-      setTimeout(resolve, 5);
+      void settle(5).then(resolve);
     };
     wire.socket.once('data', done).once('close', done);
   });
