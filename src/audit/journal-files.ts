@@ -88,7 +88,7 @@ export function formatHead(head: Head): string {
   return `${String(head.seq).padStart(15)} ${head.hash} ${String(head.oldest).padStart(15)}\n`;
 }
 
-/** null: there is none. 'unreadable': there is one and it is not a head. */
+/** null: there is none, or nothing in it: it was made a moment before the power went. 'unreadable': there is one and it is not a head. */
 export function readHead(directory: string): Head | null | 'unreadable' {
   let text: string;
   try {
@@ -97,6 +97,7 @@ export function readHead(directory: string): Head | null | 'unreadable' {
     if (isMissing(error)) return null;
     throw error;
   }
+  if (text === '') return null;
   const match = headLine.exec(text);
   if (match === null) return 'unreadable';
   return { seq: Number(match[1]), hash: match[2]!, oldest: Number(match[3]) };

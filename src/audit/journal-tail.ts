@@ -39,7 +39,7 @@ export function readTail(directory: string): Tail {
   const head = readHead(directory);
   const files = listJournalFiles(directory);
   if (head === 'unreadable') return broken('its head file is not readable');
-  if (head === null) return files.length === 0 ? { kind: 'fresh' } : broken('its head file is missing');
+  if (head === null) return files.length === 0 ? { kind: 'fresh' } : broken('its head file is missing or empty');
   if (files.length === 0) {
     if (head.seq > 0) return broken(`the head names record ${head.seq}, but there is no journal file`);
     return { kind: 'fresh' };

@@ -75,7 +75,8 @@ type Places = AsyncGenerator<Place, number>;
 async function walk(head: Head | null | 'unreadable', files: readonly JournalFile[]): Promise<Verification> {
   if (head === 'unreadable') return broken('head', null, 0, 'the head file is not readable as a head: it was edited');
   if (head === null) {
-    if (files.length > 0) return broken('head', null, 0, 'the head file is missing, so a cut end could not be seen');
+    if (files.length > 0)
+      return broken('head', null, 0, 'the head file is missing or empty, so a cut end could not be seen');
     return { ok: true, records: 0, files: 0, firstSeq: 0, lastSeq: 0, hash: genesis, aheadOfHead: 0, tornBytes: 0 };
   }
   const gap = findGap(files);

@@ -1,8 +1,17 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { hashLine, listJournalFiles } from '../../../src/audit/journal-files.ts';
+import { hashLine, headPath, listJournalFiles } from '../../../src/audit/journal-files.ts';
 import { verifyJournal } from '../../../src/audit/verify.ts';
 import { fileOf, fillJournal, journalDirectory, openJournal, quiet, sampleRecord } from './journal-fixture.ts';
 
@@ -160,6 +169,18 @@ describe('the journal goes on after a restart', () => {
       journal.close();
       expect(await verifyJournal(directory)).toMatchObject({ ok: true, files: 2 });
     }
+  });
+
+  test('a head that was made and not yet written when the crash came is a beginning, and an alarm beside records', async () => {
+    const directory = journalDirectory();
+    mkdirSync(directory, { mode: 0o700 });
+    writeFileSync(headPath(directory), '', { mode: 0o600 });
+    expect(await verifyJournal(directory)).toMatchObject({ ok: true, records: 0 });
+    fillJournal(directory, 2);
+    expect(await verifyJournal(directory)).toMatchObject({ ok: true, records: 2 });
+    truncateSync(headPath(directory), 0);
+    expect(await verifyJournal(directory)).toMatchObject({ ok: false, kind: 'head' });
+    expect(openJournal(directory).healthy).toBe(false);
   });
 
   test('finds its end in a file larger than what is read at first', async () => {
