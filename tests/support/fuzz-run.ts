@@ -2,11 +2,8 @@
 // FUZZ_RUNS, others with FUZZ_SEED (a number, or `random`). A failing input is made smaller and printed with the way back.
 import fc from 'fast-check';
 import { afterAll } from 'vitest';
+import { fuzzSeed } from './fuzz-seed.ts';
 
-const given = process.env.FUZZ_SEED;
-/** 31 bits, as fast-check takes them. */
-export const fuzzSeed =
-  given === undefined ? 20_261_116 : given === 'random' ? Math.floor(Math.random() * 2 ** 31) : Number(given);
 const asked = process.env.FUZZ_RUNS === undefined ? null : Number(process.env.FUZZ_RUNS);
 
 /** For tests that run longer than usual on purpose; 0: no limit. */
