@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { openScene, type Scene } from './browser-scene.ts';
 
-const maxBytes = 250_000;
+const maxBytes = 400_000;
 
 export async function takePictures(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
