@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { fuzzSeed } from '../support/fuzz-seed.ts';
 
 const quiet = {
   PATH: process.env.PATH ?? '',
@@ -96,9 +97,9 @@ export class Chance {
   }
 }
 
-/** SEED in the environment repeats a run; without it each run is another. */
+/** SEED in the environment is another run. */
 export function seedOf(name: string): number {
-  const seed = process.env.SEED === undefined ? Date.now() % 1_000_000_007 : Number(process.env.SEED);
+  const seed = process.env.SEED === undefined ? fuzzSeed : Number(process.env.SEED);
   console.info(`${name}: SEED=${seed}`);
   return seed;
 }
