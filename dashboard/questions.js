@@ -31,7 +31,7 @@ export function createQuestions(announce) {
 
   say(
     empty,
-    'Nobody waits. A request that meets a rule with `ask: true` is held here until you answer, and so is what an agent asks for.',
+    'Nobody waits. A request that meets a rule that says ask is held here until you answer, and so is what an agent asks for.',
   );
 
   return {

@@ -31,7 +31,7 @@ export function createTraffic() {
         { name: 'in', kind: 'in', of: ({ bytesIn }) => bytesIn },
         { name: 'out', kind: 'out', of: ({ bytesOut }) => bytesOut },
       ],
-      format: bytes,
+      format: (value) => bytes(Math.round(value)),
       read: ({ bytesIn, bytesOut }) => `${bytes(bytesIn)} in, ${bytes(bytesOut)} out`,
     }),
     createPlot({
