@@ -44,7 +44,7 @@ export class DnsStream {
       if (rest.length < lengthBytes + length) break;
       const reply = this.#answer(rest.subarray(lengthBytes, lengthBytes + length));
       rest = rest.subarray(lengthBytes + length);
-      // What is no question has no place on a connection, where there is no telling which answer was left out.
+      // What has no answer (no question, or one too many) ends it: there is no telling which answer was left out.
       if (reply === null) {
         this.#socket.destroy();
         return;

@@ -1,5 +1,5 @@
-// So much at once, and so much more as time passes: what one connection may use of something that costs us more than it
-// costs the other side. By a clock that never runs backwards. Never shared between connections: those have meters.
+// So much at once, and so much more as time passes: what one other side may use of something that costs us more than it
+// costs them. By a clock that never runs backwards. Never shared between processes: for that there are meters.
 
 export class Allowance {
   readonly #burst: number;
@@ -14,11 +14,13 @@ export class Allowance {
     this.#atMs = nowMs;
   }
 
-  /** False: there is not so much left. */
+  /** False: there is not so much left, and nothing is taken. Else who goes on too fast would never get anything again. */
   use(amount: number, nowMs: number): boolean {
     const earned = (Math.max(0, nowMs - this.#atMs) / 1000) * this.#perSecond;
     this.#atMs = Math.max(this.#atMs, nowMs);
-    this.#left = Math.min(this.#burst, this.#left + earned) - amount;
-    return this.#left >= 0;
+    this.#left = Math.min(this.#burst, this.#left + earned);
+    if (this.#left < amount) return false;
+    this.#left -= amount;
+    return true;
   }
 }
