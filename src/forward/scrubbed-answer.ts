@@ -108,7 +108,7 @@ class ScrubbedAnswer extends ExchangeView {
 
   override goRaw(to: BodyWriter): BodyWriter {
     const client = this.#reading === null ? to : this.#reading.whileInBudget(to);
-    const flood = new FrameFlood();
+    const flood = new FrameFlood(`${this.#flow.sandbox.id} upstream`);
     // What is unfolded first is counted there.
     const frames = new FrameScrub(this.#scrub, this.#isDeflated ? null : flood);
     const searched = scrubFramesTo(this.inner.goRaw(client), frames, (error) => this.#noteFlood(error));

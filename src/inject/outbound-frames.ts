@@ -11,6 +11,7 @@ import type { OutboundSigns, Sign } from './outbound-signs.ts';
 import type { OutboundReader } from './outbound-writer.ts';
 
 interface FrameSearch {
+  readonly sandboxId: string;
   readonly signs: OutboundSigns;
   /** How much of one message is searched. */
   readonly maxBytes: number;
@@ -47,7 +48,7 @@ export class OutboundFrames implements OutboundReader, FrameSink {
 
   constructor(search: FrameSearch) {
     this.#search = search;
-    this.#frames = new FrameReader('client', search.mayDeflate, this, new FrameFlood());
+    this.#frames = new FrameReader('client', search.mayDeflate, this, new FrameFlood(`${search.sandboxId} client`));
   }
 
   get openAt(): number {

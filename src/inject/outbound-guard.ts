@@ -69,6 +69,7 @@ export class OutboundGuard {
 
   #readMessages(flow: Authorized, mayDeflate: boolean): OutboundReader {
     return new OutboundFrames({
+      sandboxId: flow.sandbox.id,
       signs: this.#signs,
       maxBytes: this.#policy().secrets.searchedBodyBytes,
       mayDeflate,

@@ -1,6 +1,7 @@
 // How many frames of a WebSocket that carry next to nothing one side may send. Reading a frame costs the same however small
 // it is, and unfolding one costs a hundred times that: a few bytes could keep the whole process busy. What carries
-// something is never counted here; for that there are limits of bytes.
+// something is never counted here; for that there are limits of bytes. Counted for the connection, and for all of a sandbox's.
+import { LRUCache } from 'lru-cache';
 import { Allowance } from './allowance.ts';
 import { type FrameHead, UnreadableFrame } from './websocket-frames.ts';
 
@@ -16,6 +17,17 @@ const smallBytes = 64;
 const smallDeflatedBytes = 1024;
 const deflatedCost = 2;
 
+/**
+ * All connections of one sandbox together, each way: a fifth of a processor, counted in plain frames of some two microseconds.
+ * Twenty conversations with a hundred compressed words a second each are within it.
+ */
+const sandboxPerSecond = 100_000;
+const sandboxBurst = 2 * sandboxPerSecond;
+const sandboxDeflatedCost = 40;
+
+/** More sandboxes than one process serves; who is forgotten begins anew. */
+const sandboxes = new LRUCache<string, Allowance>({ max: 4096 });
+
 export class TooManyFrames extends UnreadableFrame {
   constructor() {
     super('more frames that are empty or tiny than any use of a WebSocket has');
@@ -24,17 +36,24 @@ export class TooManyFrames extends UnreadableFrame {
 
 export class FrameFlood {
   readonly #now: () => number;
-  readonly #left: Allowance;
+  readonly #ofConnection: Allowance;
+  readonly #ofSandbox: Allowance;
 
-  /** `now`: milliseconds that never run backwards. */
-  constructor(now: () => number = () => performance.now()) {
+  /** `whose`: the sandbox and the side that sends. `now`: milliseconds that never run backwards. */
+  constructor(whose: string, now: () => number = () => performance.now()) {
     this.#now = now;
-    this.#left = new Allowance(burst, perSecond, now());
+    this.#ofConnection = new Allowance(burst, perSecond, now());
+    this.#ofSandbox = sandboxes.get(whose) ?? new Allowance(sandboxBurst, sandboxPerSecond, now());
+    sandboxes.set(whose, this.#ofSandbox);
   }
 
   /** Throws TooManyFrames. */
   count({ isDeflated, contentBytes }: FrameHead): void {
     if (contentBytes >= (isDeflated ? smallDeflatedBytes : smallBytes)) return;
-    if (!this.#left.use(isDeflated ? deflatedCost : 1, this.#now())) throw new TooManyFrames();
+    const nowMs = this.#now();
+    const isWithin =
+      this.#ofConnection.use(isDeflated ? deflatedCost : 1, nowMs) &&
+      this.#ofSandbox.use(isDeflated ? sandboxDeflatedCost : 1, nowMs);
+    if (!isWithin) throw new TooManyFrames();
   }
 }

@@ -255,3 +255,16 @@ describe('more of them than any use has', () => {
     await isRefused(last, host);
   });
 });
+
+test('frames on many connections, none of which has too many by itself', async () => {
+  const frames = times(4_000, masked(0xc1, one));
+  const conversations: Conversation[] = [];
+  for (let n = 0; n < 12; n++) conversations.push(await converse());
+  for (const { client } of conversations) client.write(frames);
+  const isDone = ({ client, toFarSide }: Conversation): boolean => client.destroyed || toFarSide() >= frames.length;
+  await eventually(() => conversations.every(isDone), 'each is over or has arrived');
+  // All of them are worth some twenty seconds of what a sandbox has.
+  expect(conversations.filter(({ client }) => client.destroyed).length).toBeGreaterThan(0);
+  for (const { client } of conversations) client.destroy();
+  expect(await neighbour()).toBe(200);
+});

@@ -107,7 +107,7 @@ export function scrubbedFlow(end: ClientEnd, asked: Asked = {}): Injected {
   });
   const client = end as unknown as Exchange;
   const exchange = asked.view?.(client) ?? client;
-  return scrubAnswer({ ...flow, exchange, outgoing } as Injected);
+  return scrubAnswer({ ...flow, sandbox: { id: 'sbx_scrubbed' }, exchange, outgoing } as unknown as Injected);
 }
 
 export function scrubbed(end: ClientEnd, asked: Asked = {}): Exchange {

@@ -45,6 +45,7 @@ export function meteredAnswer(made: Metered = {}): MeteredAnswer {
   const answer: Pick<MeteredAnswer, 'over'> = { over: null };
   const flow = {
     ...arrived,
+    sandbox: { id: 'sbx_metered' },
     exchange: end as unknown as Exchange,
     trail: new Trail(made.seconds === undefined ? Number.POSITIVE_INFINITY : performance.now() - made.seconds * 1000),
     outgoing,
