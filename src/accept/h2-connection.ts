@@ -7,13 +7,13 @@ import type { Exchange, Framing } from '../flow/exchange.ts';
 import type { RawRequest } from '../flow/flow.ts';
 import { HeaderList } from '../flow/header-list.ts';
 import { Refusal } from '../flow/refusal.ts';
+import { H2Flood, type SessionTotals } from '../kit/h2-flood.ts';
 import { http2 } from '../kit/http2-module.ts';
 import type { Perishable } from '../kit/sweeper.ts';
 import { ClientIntake, takenBytes, waitingBytes } from './client-intake.ts';
 import { ClosingExchange } from './closing-exchange.ts';
 import type { ConnectionOrigin, ConnectionSettings } from './connection-settings.ts';
 import { H2Exchange, headerListFromRaw, type StreamHost } from './h2-exchange.ts';
-import { H2Flood, type SessionTotals } from './h2-flood.ts';
 import { bodyTooLarge } from './request-faults.ts';
 
 export type OnH2Request = (request: RawRequest, exchange: Exchange) => void;

@@ -5,6 +5,7 @@ import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../f
 import { HeaderList } from '../flow/header-list.ts';
 import type { Refusal } from '../flow/refusal.ts';
 import { mayTrail } from '../http1/trailer-fields.ts';
+import { piecesIn } from '../kit/h2-flood.ts';
 import { fieldsOfHttp2, toHttp2 } from '../kit/http2-fields.ts';
 import { http2 } from '../kit/http2-module.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
@@ -273,14 +274,6 @@ class StreamWriter implements BodyWriter {
   fail(): void {
     this.#events.onFailed();
   }
-}
-
-/** Node does not show how many buffers a stream holds; where it cannot be asked, as if each were large. */
-function piecesIn(stream: ServerHttp2Stream): number {
-  const state: unknown = Reflect.get(stream, '_readableState');
-  const buffer: unknown = typeof state === 'object' && state !== null ? Reflect.get(state, 'buffer') : null;
-  const pieces: unknown = typeof buffer === 'object' && buffer !== null ? Reflect.get(buffer, 'length') : 0;
-  return typeof pieces === 'number' ? pieces : 0;
 }
 
 /** Closed by the other side but not destroyed yet (unread data is left): nothing may be sent on it any more. */

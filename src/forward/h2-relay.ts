@@ -72,7 +72,7 @@ class H2Relay implements Perishable {
       throw new Refusal('malformed.syntax', 'a field of the request cannot be sent over HTTP/2', { cause });
     }
     this.#stream = stream;
-    this.#upstream.streamOpened();
+    this.#upstream.streamOpened(stream);
     this.#settings.sweeper.join(this);
     exchange.onAbandoned = () => this.#breakOff(new ClientGone());
     stream.on('headers', (headers: IncomingHttpHeaders) => this.#orBreakOff(() => this.#inform(headers)));
@@ -80,10 +80,12 @@ class H2Relay implements Perishable {
       this.#orBreakOff(() => this.#respond(headers, flags)),
     );
     stream.on('trailers', (headers: IncomingHttpHeaders) => {
+      this.#upstream.countHead(headers);
       this.#trailers = fieldsOf(headers);
     });
     stream.on('data', (chunk: Buffer) => {
       this.#touch();
+      this.#upstream.countContent(chunk.length);
       if (this.#missingBytes !== null) this.#missingBytes -= chunk.length;
       this.#orBreakOff(() => {
         if (this.#writer !== null && !this.#settled && !this.#writer.write(chunk)) stream.pause();
@@ -130,6 +132,7 @@ class H2Relay implements Perishable {
   }
 
   #inform(headers: IncomingHttpHeaders): void {
+    this.#upstream.countHead(headers);
     if (this.#settled) return;
     if (++this.#interim > maxInterimAnswers) throw unsafeAnswer(this.#flow, 'sent interim answers without end');
     const status = Number(headers[':status']);
@@ -137,6 +140,7 @@ class H2Relay implements Perishable {
   }
 
   #respond(headers: IncomingHttpHeaders, flags: number): void {
+    this.#upstream.countHead(headers);
     if (this.#settled) return;
     this.#touch();
     const status = Number(headers[':status']);
@@ -179,6 +183,12 @@ class H2Relay implements Perishable {
 
   #failed(error: Error | null): void {
     if (this.#settled) return;
+    const { tooMuch } = this.#upstream;
+    // Not tried once more: it would flood again.
+    if (tooMuch !== null) {
+      this.#fault(unsafeAnswer(this.#flow, `${tooMuch}, again and again: the connection was closed`, error));
+      return;
+    }
     const stale =
       this.#status === 0 &&
       (this.#upstream.session.destroyed || this.#stream!.rstCode === http2().constants.NGHTTP2_REFUSED_STREAM);

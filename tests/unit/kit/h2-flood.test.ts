@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { H2Flood, type SessionTotals } from '../../../src/accept/h2-flood.ts';
+import { H2Flood, type SessionTotals } from '../../../src/kit/h2-flood.ts';
 
 const quiet: SessionTotals = { wireBytes: 0, usefulBytes: 0, takenBytes: 0, unreadPieces: 0 };
 const mebibyte = 1024 * 1024;

@@ -1,10 +1,11 @@
-// How much a client of HTTP/2 may send that carries nothing (pings, settings, window updates, priorities, empty or tiny frames)
-// and how often it may take back what it asked for. One measure for all of them: what came over the wire, less what was
-// head or body of a request. node:http2 has limits of its own for a few of these; this is for whatever is left.
-import { Allowance } from '../kit/allowance.ts';
+// How much the other side of HTTP/2 may send that carries nothing (pings, settings, window updates, priorities, empty or tiny
+// frames) and how often a client may take back what it asked for. One measure for all of them: what came over the wire, less what
+// was head or body of a message. node:http2 has limits of its own for a few of these; this is for whatever is left.
+import type { Readable } from 'node:stream';
+import { Allowance } from './allowance.ts';
 
 /** Enough for what clients send in good faith at once, and then all the time. A ping is 17 bytes. */
-const wasteBurstBytes = 1024 * 1024;
+const usualBurstBytes = 1024 * 1024;
 const wastePerSecondBytes = 64 * 1024;
 /** Who takes much in must say so: some 26 bytes of window updates for every 16 KiB, and four times that for good measure. */
 const takenPerWasteByte = 128;
@@ -17,7 +18,7 @@ const maxUnreadPieces = 16 * 1024;
 /** What a session has sent and taken so far. */
 export interface SessionTotals {
   readonly wireBytes: number;
-  /** Heads and bodies of requests. */
+  /** Heads and bodies. */
   readonly usefulBytes: number;
   readonly takenBytes: number;
   readonly unreadPieces: number;
@@ -28,9 +29,10 @@ export class H2Flood {
   readonly #waste: Allowance;
   #wasteBytes = 0;
 
-  constructor(nowMs: number) {
+  /** `burstBytes`: what may carry nothing of all that comes at once. */
+  constructor(nowMs: number, burstBytes = usualBurstBytes) {
     this.#resets = new Allowance(resetBurst, resetsPerSecond, nowMs);
-    this.#waste = new Allowance(wasteBurstBytes, wastePerSecondBytes, nowMs);
+    this.#waste = new Allowance(burstBytes, wastePerSecondBytes, nowMs);
   }
 
   /** The client has taken back a request that was under way. True: once too often. */
@@ -45,4 +47,12 @@ export class H2Flood {
     if (!this.#waste.use(this.#wasteBytes - before, nowMs)) return 'sends frames that carry nothing';
     return unreadPieces > maxUnreadPieces ? 'sends bodies in pieces of a few bytes' : null;
   }
+}
+
+/** Node does not show how many buffers a stream holds; where it cannot be asked, as if each were large. */
+export function piecesIn(stream: Readable): number {
+  const state: unknown = Reflect.get(stream, '_readableState');
+  const buffer: unknown = typeof state === 'object' && state !== null ? Reflect.get(state, 'buffer') : null;
+  const pieces: unknown = typeof buffer === 'object' && buffer !== null ? Reflect.get(buffer, 'length') : 0;
+  return typeof pieces === 'number' ? pieces : 0;
 }
