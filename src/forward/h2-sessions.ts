@@ -53,6 +53,8 @@ export class H2Upstream implements Perishable, Kept {
     this.#flood = new H2Flood(sweeper.nowMs, wasteBurstBytes);
     this.#endsMs = sweeper.nowMs + idleMs;
     sweeper.join(this);
+    // Whoever it was dialled for may be gone: then no stream is ever opened on it.
+    kept.add(this);
   }
 
   streamOpened(stream: ClientHttp2Stream): void {

@@ -87,3 +87,14 @@ describe('a session to an upstream is closed for what comes on it', () => {
     expect(ends).toEqual([]);
   });
 });
+
+test('a session is among those that nobody uses until it is used: whoever it was dialled for may be gone', () => {
+  const { upstream, kept } = open();
+  expect(kept.size).toBe(1);
+  upstream.streamOpened(streamOf());
+  expect(kept.size).toBe(0);
+  upstream.streamClosed();
+  expect(kept.size).toBe(1);
+  upstream.gone();
+  expect(kept.size).toBe(0);
+});
