@@ -181,6 +181,10 @@ export class UsageReading implements ScanSink {
   onTurnComplete(): void {
     this.#tally.onTurnComplete();
   }
+
+  onBackground(): void {
+    this.#tally.onBackground();
+  }
 }
 
 /** A ping, a pong or a farewell of the client, masked, and nothing else: no question. */

@@ -30,6 +30,8 @@ export interface ScanSink {
   /** There is an error in it where providers put theirs. */
   onError(): void;
   onTurnComplete(): void;
+  /** `background: true` of OpenAI: the work goes on after the answer. */
+  onBackground(): void;
 }
 
 const maxDepth = 256;
@@ -123,6 +125,7 @@ export class UsageScan {
           break;
         case 0x74: // true
           if (this.#place() === place.turn && this.#key === 'turnComplete') this.#sink.onTurnComplete();
+          else if (this.#key === 'background' && isAnswer(this.#place())) this.#sink.onBackground();
           break;
         default:
           if (((byte >= 0x30 && byte <= 0x39) || byte === 0x2d) && isUsage(this.#place())) {
@@ -194,7 +197,7 @@ export class UsageScan {
       return;
     }
     const where = this.#place();
-    if (this.#key === 'error' && mayHoldError(where)) this.#sink.onError();
+    if (this.#key === 'error' && isAnswer(where)) this.#sink.onError();
     const isWord = where >= place.root && where <= place.response && wordKeys.has(this.#key);
     this.#isProse = !isWord && proseKeys.has(this.#key);
     this.#state = isWord ? inWord : inSkipped;
@@ -212,7 +215,7 @@ export class UsageScan {
       return;
     }
     const within = this.#place();
-    if (!isArray && this.#key === 'error' && mayHoldError(within)) this.#sink.onError();
+    if (!isArray && this.#key === 'error' && isAnswer(within)) this.#sink.onError();
     // A list at the top, or objects one after the other: each is a document of its own.
     const isRoot = this.#depth === 0 || (this.#depth === 1 && this.#arrays[0] === 1);
     this.#places[this.#depth] = isArray ? place.other : isRoot ? place.root : placeOf(within, this.#key);
@@ -257,7 +260,7 @@ function isUsage(where: Place): boolean {
   return where >= place.usage;
 }
 
-function mayHoldError(where: Place): boolean {
+function isAnswer(where: Place): boolean {
   return where === place.root || where === place.response;
 }
 

@@ -10,6 +10,8 @@ const bytesPerToken = 4;
 const unseenOutputTokens = 1000;
 /** Thoughts that nobody sees take their time: of an answer that does not say what it cost, so many for every second. */
 const tokensPerSecond = 50;
+/** What is made after the answer says its cost only to who fetches it, and nobody has to: as much as a long answer has. */
+const pendingOutputTokens = 32_768;
 /** Above any context there is. */
 const maxTokens = 100_000_000;
 
@@ -48,6 +50,9 @@ const endings: ReadonlySet<string> = new Set(
   ['completed', 'incomplete', 'failed', 'cancelled', 'done'].map((how) => `response.${how}`),
 );
 
+/** Of an answer that is whole: there is more to come, elsewhere. */
+const pendingStates: ReadonlySet<string> = new Set(['queued', 'in_progress']);
+
 export interface AnswerEnd {
   /** Of the request; in a coding: as many tokens. */
   readonly requestBytes: number;
@@ -65,6 +70,8 @@ export class UsageTally implements ScanSink {
   #hasOutput = false;
   #proseBytes = 0;
   #hasError = false;
+  #isBackground = false;
+  #state = '';
   /** Content of the answer. */
   bytes = 0;
   /** It is compressed in a way that we cannot read. */
@@ -90,6 +97,7 @@ export class UsageTally implements ScanSink {
   onWord(where: Place, key: string, value: string): void {
     if (key === 'model' || key === 'modelVersion') this.#model = value;
     else if (key === 'id') this.#id ??= value;
+    else if (key === 'status') this.#state = value;
     else if (key === 'type' && where === place.root && endings.has(value)) this.isOver = true;
   }
 
@@ -99,6 +107,10 @@ export class UsageTally implements ScanSink {
 
   onError(): void {
     this.#hasError = true;
+  }
+
+  onBackground(): void {
+    this.#isBackground = true;
   }
 
   onTurnComplete(): void {
@@ -151,6 +163,11 @@ export class UsageTally implements ScanSink {
   }
 
   #estimatedOutput(isCut: boolean): number {
+    const isPending = this.#isBackground || (!isCut && pendingStates.has(this.#state));
+    return Math.max(isPending ? pendingOutputTokens : 0, this.#seenOutput(isCut));
+  }
+
+  #seenOutput(isCut: boolean): number {
     if (this.#proseBytes > 0) return Math.ceil(this.#proseBytes / bytesPerToken);
     if (this.#counts.size > 0) return 0;
     if (this.bytes === 0) return isCut ? unseenOutputTokens : 1;

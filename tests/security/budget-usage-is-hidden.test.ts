@@ -20,12 +20,16 @@ const chatStream = [
   { model: 'gpt-4.1', choices: [{ delta: { content: planted } }] },
 ].map((event) => `data: ${JSON.stringify(event)}\n\n`);
 
+/** What is said of work that has only begun. */
+const begun = JSON.stringify({ id: 'resp_1', status: 'queued', background: true, model: 'gpt-5-pro', usage: null });
+
 let ground: BudgetGround;
 
 beforeAll(async () => {
   ground = await openBudgetGround({ budgets: { sandbox: { tokens: 500 } } }, (request, response) => {
     const coding = request.headers['x-answer-in'];
-    const body = request.url.includes('completions') ? `${chatStream.join('')}data: [DONE]\n\n` : message;
+    const answer = request.url === '/v1/responses' ? begun : message;
+    const body = request.url.includes('completions') ? `${chatStream.join('')}data: [DONE]\n\n` : answer;
     if (typeof coding === 'string') response.setHeader('content-encoding', coding);
     response.end(coding === 'gzip' ? gzipSync(body) : coding === 'br' ? brotliCompressSync(body) : body);
   });
@@ -46,6 +50,7 @@ describe('the second request is refused, however the first one was made', () => 
     ['an answer in gzip', { headers: { 'accept-encoding': 'gzip', 'x-answer-in': 'gzip' } }],
     ['an answer in br', { headers: { 'accept-encoding': 'br', 'x-answer-in': 'br' } }],
     ['an answer in gzip that was not asked for', { headers: { 'x-answer-in': 'gzip' } }],
+    ['work in the background that nobody fetches', { host: openai, path: '/v1/responses' }],
     ['a stream without stream_options.include_usage', { host: openai, path: '/v1/chat/completions' }],
   ])('%s', async (_name, asking) => {
     const sandbox = await ground.sandbox();

@@ -179,6 +179,38 @@ describe('unknown is never nothing', () => {
     expect(said.uses).toMatchObject([{ ...recorded[0]!.use, isEstimated: false }]);
   });
 
+  test('work that goes on in the background may never be fetched: as much as a long answer', async () => {
+    const begun = { id: 'resp_1', status: 'queued', background: true, model: 'gpt-5-pro', usage: null };
+    const bodies = [
+      JSON.stringify(begun),
+      JSON.stringify({ ...begun, background: false }),
+      events([{ type: 'response.created', response: { ...begun, status: 'in_progress' } }]),
+    ];
+    for (const body of bodies) {
+      expect((await read(Buffer.from(body))).uses).toMatchObject([{ output: 32_768, isEstimated: true }]);
+    }
+    const usage = { input_tokens: 3, output_tokens: 5 };
+    const done = JSON.stringify({ ...begun, status: 'completed', usage });
+    expect((await read(Buffer.from(done))).uses).toMatchObject([{ input: 3, output: 5, isEstimated: false }]);
+    const said = JSON.stringify({ choices: [{ message: { content: '{"background":true,"status":"queued"}' } }] });
+    expect((await read(Buffer.from(said))).uses[0]!.output).toBeLessThan(100);
+  });
+
+  test('an answer in the background that the client does not wait for goes on, and another one ends', async () => {
+    for (const [background, output] of [
+      [true, 32_768],
+      [false, 100],
+    ] as const) {
+      const answer = meteredAnswer();
+      const writer = answer.exchange.respond(head(chunked));
+      const response = { id: 'resp_1', status: 'in_progress', background };
+      const said = { type: 'response.output_text.delta', delta: 'x'.repeat(400) };
+      await pour(writer, Buffer.from(events([{ type: 'response.created', response }, said])));
+      await answer.finish(new ClientGone());
+      expect(answer.uses).toMatchObject([{ output, isEstimated: true }]);
+    }
+  });
+
   test('numbers that no answer has do not spoil a sum', async () => {
     const usage =
       '{"usage":{"input_tokens":-5,"output_tokens":1e300,"cache_read_input_tokens":"7","total_tokens":NaN}}';
