@@ -18,17 +18,17 @@ const reading: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE'
 
 /** Paths, in lower case and without a slash at the end, that every compatible service has. */
 const talk =
-  /\/(?:messages|complete|completions?|responses|responses\/compact|embeddings|generate|chat|predictions|rerank|converse|converse-stream|invoke|invoke-with-response-stream)$|:(?:stream)?(?:generate|raw)|:(?:embed|batchembed)/;
+  /\/(?:messages|complete|completions?|responses|responses\/compact|interactions|embeddings|generate|chat|predictions|rerank|converse|converse-stream|invoke|invoke-with-response-stream)$|:(?:stream)?(?:generate|raw)|:(?:embed|batchembed)/;
 /** What a background answer or a run is fetched by, or stopped. */
-const kept = /\/(?:responses|runs|deferred-completion)\/[^/]+$/;
-const stopped = /\/(?:responses|runs)\/[^/]+\/cancel$/;
+const kept = /\/(?:responses|interactions|runs|deferred-completion)\/[^/]+$/;
+const stopped = /\/(?:responses|interactions|runs)\/[^/]+\/cancel$/;
 /** Costs nothing: counting, listing, keeping files, logging in. */
 const free =
   /\/(?:count_tokens|input_tokens|tokenize|detokenize|moderations|token|tokeninfo|models)$|\/(?:files|uploads|vector_stores|oauth2?|organizations|skills)(?:\/|$)/;
 const freeVerbs =
   /:(?:counttokens|computetokens|loadcodeassist|onboarduser|retrieveuserquota|getcodeassistglobalusersetting|recordcodeassistmetrics)$/;
 const jobs =
-  /\/(?:batches|batch\/jobs|embed-jobs|fine_tuning\/jobs|evals|videos|batchpredictionjobs|model-invocation-jobs?|async-invoke)$|\/evals\/[^/]+\/runs$|:asyncbatch|:batch(?!embed)|:predictlongrunning|\/async\//;
+  /\/(?:batches|batch\/jobs|embed-jobs|fine_tuning\/jobs|evals|videos(?:\/[^/]+){0,2}|batchpredictionjobs|model-invocation-jobs?|async-invoke)$|\/evals\/[^/]+\/runs$|:asyncbatch|:batch(?!embed)|:predictlongrunning|\/async\//;
 /** A call of Google's, whose answers can be had in part or in another form. */
 const verb = /:[a-z]+$/;
 

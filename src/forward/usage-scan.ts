@@ -8,7 +8,7 @@ export const place = {
   root: 1,
   /** `message` of the root: how Anthropic begins a stream. */
   message: 2,
-  /** `response` of the root: OpenAI's events, Google's Code Assist. */
+  /** `response` of the root: OpenAI's events, Google's Code Assist; `interaction`: Google's events. */
   response: 3,
   /** `serverContent` of the root: a live conversation of Google's. */
   turn: 4,
@@ -242,7 +242,7 @@ function placeOf(within: Place, key: string): Place {
   switch (within) {
     case place.root:
       if (key === 'message') return place.message;
-      if (key === 'response') return place.response;
+      if (key === 'response' || key === 'interaction') return place.response;
       if (key === 'serverContent') return place.turn;
       return key === 'usage' || key === 'usageMetadata' ? place.usage : place.other;
     case place.response:

@@ -21,14 +21,18 @@ const meanings = {
   prompt_tokens: 'input',
   promptTokenCount: 'input',
   inputTokens: 'input',
+  total_input_tokens: 'input',
   output_tokens: 'output',
   completion_tokens: 'output',
   candidatesTokenCount: 'output',
   responseTokenCount: 'output',
   outputTokens: 'output',
+  total_output_tokens: 'output',
   /** Of Google: beside the candidates. */
   thoughtsTokenCount: 'thoughts',
+  total_thought_tokens: 'thoughts',
   toolUsePromptTokenCount: 'toolInput',
+  total_tool_use_tokens: 'toolInput',
   /** Of Anthropic and Amazon: beside the input. */
   cache_creation_input_tokens: 'cacheWrite',
   cacheWriteInputTokens: 'cacheWrite',
@@ -37,6 +41,7 @@ const meanings = {
   /** Of OpenAI, Google and DeepSeek: a part of the input. */
   cached_tokens: 'cachedInput',
   cachedContentTokenCount: 'cachedInput',
+  total_cached_tokens: 'cachedInput',
   prompt_cache_hit_tokens: 'cachedInput',
   total_tokens: 'total',
   totalTokenCount: 'total',

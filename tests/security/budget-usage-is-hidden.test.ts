@@ -21,14 +21,14 @@ const chatStream = [
 ].map((event) => `data: ${JSON.stringify(event)}\n\n`);
 
 /** What is said of work that has only begun. */
-const begun = JSON.stringify({ id: 'resp_1', status: 'queued', background: true, model: 'gpt-5-pro', usage: null });
+const begun = JSON.stringify({ id: 'resp_1', status: 'in_progress', model: 'gpt-5-pro', usage: null });
 
 let ground: BudgetGround;
 
 beforeAll(async () => {
   ground = await openBudgetGround({ budgets: { sandbox: { tokens: 500 } } }, (request, response) => {
     const coding = request.headers['x-answer-in'];
-    const answer = request.url === '/v1/responses' ? begun : message;
+    const answer = /responses$|interactions$/.test(request.url) ? begun : message;
     const body = request.url.includes('completions') ? `${chatStream.join('')}data: [DONE]\n\n` : answer;
     if (typeof coding === 'string') response.setHeader('content-encoding', coding);
     response.end(coding === 'gzip' ? gzipSync(body) : coding === 'br' ? brotliCompressSync(body) : body);
@@ -38,6 +38,7 @@ beforeAll(async () => {
 afterAll(() => ground.stop());
 
 const openai = 'api.openai.com';
+const google = 'generativelanguage.googleapis.com';
 
 describe('the second request is refused, however the first one was made', () => {
   test.each<[string, Asking]>([
@@ -51,6 +52,7 @@ describe('the second request is refused, however the first one was made', () => 
     ['an answer in br', { headers: { 'accept-encoding': 'br', 'x-answer-in': 'br' } }],
     ['an answer in gzip that was not asked for', { headers: { 'x-answer-in': 'gzip' } }],
     ['work in the background that nobody fetches', { host: openai, path: '/v1/responses' }],
+    ['an agent of Google that goes on by itself', { host: google, path: '/v1beta/interactions' }],
     ['a stream without stream_options.include_usage', { host: openai, path: '/v1/chat/completions' }],
   ])('%s', async (_name, asking) => {
     const sandbox = await ground.sandbox();
@@ -77,6 +79,8 @@ describe('the second request is refused, however the first one was made', () => 
     ['a dot segment', '/v1/./messages', 400],
     ['a batch of Anthropic', '/v1/messages/batches', 403],
     ['a batch behind another spelling', '/v1/messages/%62atches/', 403],
+    ['a video made of another', '/v1/videos/video_1/remix', 403],
+    ['a video as xAI makes them', '/v1/videos/generations', 403],
   ])('what would go around it is not sent at all: %s', async (_name, path, status) => {
     const sandbox = await ground.sandbox();
     const seen = ground.upstream.seen.length;
@@ -87,7 +91,7 @@ describe('the second request is refused, however the first one was made', () => 
   test('nor a question to Google in the guise of a look', async () => {
     const sandbox = await ground.sandbox();
     const path = '/v1beta/models/any:generateContent?%24httpMethod=POST&$httpMethod=POST&a=1';
-    await sandbox.ask({ host: 'generativelanguage.googleapis.com', path, method: 'GET', body: '' });
+    await sandbox.ask({ host: google, path, method: 'GET', body: '' });
     expect(ground.upstream.seen.at(-1)).toMatchObject({ method: 'GET', url: '/v1beta/models/any:generateContent?a=1' });
   });
 
@@ -97,7 +101,7 @@ describe('the second request is refused, however the first one was made', () => 
       const sandbox = await ground.sandbox();
       const seen = ground.upstream.seen.length;
       const path = `/v1beta/models/any:generateContent?${query}`;
-      const refused = await sandbox.ask({ host: 'generativelanguage.googleapis.com', path });
+      const refused = await sandbox.ask({ host: google, path });
       expect(refused.status).toBe(403);
       expect(refused.body.toString()).toContain('budget.unseen');
       expect(ground.upstream.seen).toHaveLength(seen);

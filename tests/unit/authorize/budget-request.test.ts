@@ -40,6 +40,7 @@ describe('a request that goes to a model is known by its path', () => {
     '/v1/responses/compact',
     '/backend-api/codex/responses',
     '/v1/embeddings',
+    '/v1beta/interactions',
     `${google}:generateContent`,
     `${google}:streamGenerateContent?alt=sse&key=1`,
     '/v1/projects/p/locations/l/publishers/anthropic/models/claude:streamRawPredict',
@@ -70,6 +71,8 @@ describe('a request that goes to a model is known by its path', () => {
   test('what is fetched later was asked for before', () => {
     expect(kindOf('/v1/responses/resp_1', { method: 'GET' })).toBe('retrieval');
     expect(kindOf('/v1/threads/t/runs/run_1', { method: 'GET' })).toBe('retrieval');
+    expect(kindOf('/v1beta/interactions/v1_1', { method: 'GET' })).toBe('retrieval');
+    expect(kindOf('/v1beta/interactions/v1_1/cancel')).toBe('retrieval');
     expect(kindOf('/v1/responses/resp_1/cancel')).toBe('retrieval');
     expect(kindOf('/v1/chat/deferred-completion/1', { method: 'GET' })).toBe('retrieval');
   });
@@ -84,6 +87,9 @@ describe('what does not say what it costs', () => {
     '/v1/embed-jobs',
     '/v1/fine_tuning/jobs',
     '/v1/videos',
+    '/v1/videos/video_1/remix',
+    '/v1/videos/generations',
+    '/v1/videos/edits/',
     `${google}:batchGenerateContent`,
     `${google}:asyncBatchEmbedContent`,
     `${google}:predictLongRunning`,

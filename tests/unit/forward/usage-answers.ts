@@ -131,6 +131,20 @@ const googleChunks = [
   generated(planted, googleUsage),
 ];
 
+const interaction = {
+  id: 'v1_1',
+  model: 'gemini-2.5-pro',
+  status: 'completed',
+  outputs: [{ type: 'text', text: planted }],
+  usage: {
+    total_input_tokens: 500,
+    total_cached_tokens: 200,
+    total_output_tokens: 100,
+    total_thought_tokens: 60,
+    total_tokens: 660,
+  },
+};
+
 export const recorded: readonly Recorded[] = [
   { name: 'Anthropic, whole', body: JSON.stringify({ ...message, usage: anthropicUsage }), use: anthropic },
   {
@@ -191,6 +205,16 @@ export const recorded: readonly Recorded[] = [
   {
     name: 'Google Code Assist, in an envelope',
     body: events(googleChunks.map((chunk) => ({ response: chunk, traceId: 't' }))),
+    use: google,
+  },
+  { name: 'Google interactions, whole', body: JSON.stringify(interaction), use: google },
+  {
+    name: 'Google interactions, streamed',
+    body: events([
+      { event_type: 'interaction.start', interaction: { id: 'v1_1', model: 'gemini-2.5-pro', status: 'in_progress' } },
+      { event_type: 'content.delta', delta: { type: 'text', text: planted } },
+      { event_type: 'interaction.complete', interaction },
+    ]),
     use: google,
   },
   {
