@@ -106,7 +106,7 @@ export class RequestLimits {
     return waitMs > 0 ? this.#refuse(flow, tooManyTunnels(scope, sandbox.limits, waitMs)) : undefined;
   }
 
-  /** Slows its bodies down to what is left, where bytes are limited. */
+  /** Counts its heads, and slows its bodies down to what is left, where bytes are limited. */
   pace(flow: Identified, permission: Permission): void {
     const now = this.#now();
     if (!now.countsBodies) return;
@@ -116,6 +116,8 @@ export class RequestLimits {
     }
     shares.push(this.#share(this.#gateway, now.gateway));
     const pace = openPace(this.#meters, shares, now.limits.responseBodyBytes);
+    // A head carries as well as a body does: as much as `head_bytes`, as often as requests may come.
+    pace.up?.spend(flow.request.target.length + flow.request.headers.bytes);
     flow.trail.alsoRelease(() => pace.stop());
     learn(flow, { exchange: new PacedExchange(flow.exchange, pace) });
   }

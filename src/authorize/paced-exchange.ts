@@ -1,4 +1,4 @@
-// An exchange whose bodies are counted, both ways and in every form they travel in (HTTP/1.1, HTTP/2, tunnel, WebSocket):
+// An exchange whose heads and bodies are counted, both ways and in every form they travel in (HTTP/1.1, HTTP/2, tunnel, WebSocket):
 // out of bytes it pauses the source until there are some again, so that streams slow down and do not break. An answer that
 // is longer than it may be is cut off so that the client sees it. Only there where such a limit is set.
 import type { BodyWriter, Exchange, ResponseHead } from '../flow/exchange.ts';
@@ -101,8 +101,14 @@ export class PacedExchange extends ExchangeView {
     this.inner.sendBody(this.#paced(to, this.#pace.up));
   }
 
+  override inform(status: number, headers: HeaderList): void {
+    this.#pace.down?.spend(headers.bytes);
+    this.inner.inform(status, headers);
+  }
+
   override respond(head: ResponseHead): BodyWriter {
     const { maxAnswerBytes, down } = this.#pace;
+    down?.spend(head.headers.bytes);
     if (maxAnswerBytes === 0 || head.framing.kind === 'none') return this.#paced(this.inner.respond(head), down);
     // Before anything is sent: then it can still be said in words.
     if (toldBytes(head) > maxAnswerBytes) throw answerTooLong(maxAnswerBytes);
@@ -162,6 +168,7 @@ class PacedWriter implements BodyWriter {
 
   end(trailers: HeaderList | null): void {
     this.stop();
+    if (trailers !== null) this.#lane?.spend(trailers.bytes);
     this.#to.end(trailers);
   }
 

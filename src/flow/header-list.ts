@@ -19,6 +19,13 @@ export class HeaderList {
     return this.keys.length;
   }
 
+  /** As HTTP/1.1 would write them. */
+  get bytes(): number {
+    let bytes = 0;
+    for (let i = 0; i < this.names.length; i++) bytes += this.names[i]!.length + this.values[i]!.length + 4;
+    return bytes;
+  }
+
   append(name: string, value: string): this {
     this.names.push(name);
     this.keys.push(name.toLowerCase());

@@ -234,3 +234,22 @@ describe('an answer has a length that it may not pass', () => {
     expect(paced.respond(head({ kind: 'none' }, [['Content-Length', '5000']]))).toBeDefined();
   });
 });
+
+test('heads, interim answers and trailers count as bytes, without being held back', () => {
+  const { exchange, source } = pretendExchange();
+  Object.assign(exchange, { inform: () => {} });
+  const paced = new PacedExchange(exchange, openPace(meters, [share], 0));
+  const fields: [string, string][] = [['x-carried', 'x'.repeat(1600)]];
+  const downMs = (): number => Number(meters.debtMs('s:down', share.downRate!));
+  paced.inform(103, HeaderList.from(fields));
+  const afterInterim = downMs();
+  expect(afterInterim).toBeGreaterThan(0);
+  const writer = paced.respond(head({ kind: 'chunked' }, fields));
+  const afterHead = downMs();
+  expect(afterHead).toBeGreaterThan(afterInterim);
+  writer.end(HeaderList.from(fields));
+  expect(downMs()).toBeGreaterThan(afterHead);
+  paced.sendBody(new Sink());
+  source().end(HeaderList.from(fields));
+  expect(Number(meters.debtMs('s:up', share.upRate!))).toBeGreaterThan(0);
+});
