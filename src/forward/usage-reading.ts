@@ -14,6 +14,8 @@ import { UsageTally } from './usage-tally.ts';
 const switching = 101;
 /** Conversations by voice: what is heard comes without end, and most of it asks nothing. */
 const voice = /realtime|bidigenerate/i;
+/** What comes of it are numbers without end, and no words of a model: Google does not say what they cost. */
+const vectors = /(?::(?:batch)?embedcontents?|\/embed(?:dings)?)\/*$/i;
 
 const readings = new WeakMap<Injected, UsageReading>();
 
@@ -126,7 +128,9 @@ export class UsageReading implements ScanSink {
     this.#hasAsked = false;
     this.#answers++;
     this.#tally = new UsageTally();
-    if (use !== null) this.#meter.count(use);
+    if (use === null) return;
+    const isVector = use.isEstimated && vectors.test(this.#flow.canonical.path);
+    this.#meter.count(isVector ? { ...use, output: 0 } : use);
   }
 
   #openBody(scrub: AnswerScrub): BodyScrub {

@@ -244,7 +244,8 @@ function placeOf(within: Place, key: string): Place {
       if (key === 'message') return place.message;
       if (key === 'response' || key === 'interaction') return place.response;
       if (key === 'serverContent') return place.turn;
-      return key === 'usage' || key === 'usageMetadata' ? place.usage : place.other;
+      // `meta`: Cohere's, where there is no conversation.
+      return key === 'usage' || key === 'usageMetadata' || key === 'meta' ? place.usage : place.other;
     case place.response:
       return key === 'usage' || key === 'usageMetadata' ? place.usage : place.other;
     case place.message:

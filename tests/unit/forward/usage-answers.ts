@@ -234,4 +234,13 @@ export const recorded: readonly Recorded[] = [
     }),
     use: { model: null, input: 70, output: 4, cacheRead: 0, cacheWrite: 0 },
   },
+  {
+    name: 'Cohere, with what it bills beside the answer',
+    body: JSON.stringify({
+      id: 'c',
+      text: planted,
+      meta: { api_version: { version: '1' }, billed_units: { input_tokens: 5, output_tokens: 4 } },
+    }),
+    use: { model: null, input: 5, output: 4, cacheRead: 0, cacheWrite: 0 },
+  },
 ];

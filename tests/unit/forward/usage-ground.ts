@@ -22,6 +22,7 @@ export interface MeteredAnswer {
 }
 
 export interface Metered {
+  readonly path?: string;
   readonly bytesIn?: number;
   readonly isRetrieval?: boolean;
   /** Fields of the request. */
@@ -37,7 +38,7 @@ export function meteredAnswer(made: Metered = {}): MeteredAnswer {
   const end = new ClientEnd('payload');
   Object.assign(end, { bytesIn: made.bytesIn ?? 400 });
   const uses: TokenUse[] = [];
-  const canonical = canonicalOf('POST', 'https://api.anthropic.com/v1/messages');
+  const canonical = canonicalOf('POST', `https://api.anthropic.com${made.path ?? '/v1/messages'}`);
   const arrived = acceptedFlow(callerFrom(), canonical, { headers: HeaderList.from(made.fields ?? []) });
   const outgoing = new OutgoingRequest('/v1/messages', HeaderList.from(made.outgoing ?? []), {
     scrub: made.isSearched === false ? null : keyScrub(),

@@ -127,6 +127,19 @@ describe('unknown is never nothing', () => {
     expect(file.uses[0]!.input).toBe(1024);
   });
 
+  test('vectors are no words of a model: of an answer without usage only what was asked counts', async () => {
+    const vector = Array.from({ length: 3072 }, (_, n) => n / 7919);
+    const body = Buffer.from(JSON.stringify({ embedding: { values: vector } }));
+    const model = '/v1beta/models/gemini-embedding-001';
+    for (const path of [`${model}:embedContent`, `${model}:batchEmbedContents`, '/v1/embeddings', '/v2/embed/']) {
+      const { uses } = await read(body, [], { path, bytesIn: 400, seconds: 2 });
+      expect(uses).toMatchObject([{ input: 100, output: 0, isEstimated: true }]);
+    }
+    for (const path of [`${model}:generateContent`, '/v1/messages', '/v1/embeddings/chat']) {
+      expect((await read(body, [], { path, bytesIn: 400 })).uses[0]!.output).toBeGreaterThan(10_000);
+    }
+  });
+
   test('an empty answer with status 200', async () => {
     expect((await read(Buffer.alloc(0), [], { bytesIn: 400 })).uses).toMatchObject([{ input: 100, output: 1 }]);
   });
