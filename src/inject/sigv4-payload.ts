@@ -102,6 +102,7 @@ async function inRoom<Result>(sandboxId: string, bytes: number, work: () => Prom
       throw new Refusal('limit.concurrent', 'AWS: too many bodies that have to be hashed are being sent at once', {
         rule: 'built-in: AWS requests are signed anew',
         hint: 'Send fewer at a time, or let the client send X-Amz-Content-Sha256.',
+        retryAfterSeconds: 1,
       });
     }
     return await work();

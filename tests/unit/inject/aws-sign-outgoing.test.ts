@@ -159,6 +159,7 @@ describe('the body of a request to AWS', () => {
     });
     const refused = await refusal(flow);
     expect([refused.code, refused.status]).toEqual(['limit.concurrent', 429]);
+    expect(refused.retryAfterSeconds).toBe(1);
     const other = { ...flow, sandbox: { ...flow.sandbox, id: 'sbx_other' } };
     expect((await resign(other)).isSigned).toBe(true);
     hanging[0]!.exchange.onAbandoned!();
