@@ -8,6 +8,7 @@ import { Refusal } from '../flow/refusal.ts';
 import type { SharedTallies } from '../flow/shared-store.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
 import type { BudgetLimits, BudgetPeriod, Budgets } from '../policy/compiled-limits.ts';
+import { KeptContexts } from './budget-context.ts';
 import { type Period, periodAt } from './budget-period.ts';
 import { ModelPrices } from './budget-prices.ts';
 import { modelRequest } from './budget-request.ts';
@@ -56,6 +57,7 @@ export class ModelBudget {
   readonly #now: () => number;
   #prices: ModelPrices | null;
   readonly #counted = new Set<string>();
+  readonly #contexts = new KeptContexts();
 
   constructor({ tallies, budgets, prices, now }: ModelBudgetOptions) {
     this.#tallies = tallies;
@@ -130,8 +132,9 @@ export class ModelBudget {
     };
   }
 
-  #count(flow: Identified & Partial<Injected>, use: TokenUse, isRetrieval: boolean): void {
-    if (isRetrieval && use.id !== null && this.#counted.has(use.id)) return;
+  #count(flow: Identified & Partial<Injected>, told: TokenUse, isRetrieval: boolean): void {
+    if (isRetrieval && told.id !== null && this.#counted.has(told.id)) return;
+    const use = this.#contexts.complete(flow.sandbox.id, told);
     // What was only estimated (an answer that is made in the background) has its true cost still to come.
     if (use.id !== null && !use.isEstimated) this.#remember(use.id);
     const budgets = this.#budgets();

@@ -8,6 +8,11 @@ export interface TokenUse {
   readonly model: string | null;
   /** What the upstream calls this answer. */
   readonly id: string | null;
+  /**
+   * It goes on from what the upstream has kept, and did not say how much that was: the id of the answer before it, or '' for a
+   * conversation. Null: it does not, or its input is what it said.
+   */
+  readonly follows: string | null;
   readonly input: number;
   readonly output: number;
   /** Input that came out of the provider's cache, and that was put there. */

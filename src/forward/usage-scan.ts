@@ -23,7 +23,7 @@ export type Place = (typeof place)[keyof typeof place];
 export interface ScanSink {
   /** A number in one of the usages. */
   onCount(where: Place, key: string, value: number): void;
-  /** A short text in the root, the message or the response. Escapes are not taken off. */
+  /** A short text in the root, the message or the response; of an object `conversation`, ''. Escapes are not taken off. */
   onWord(where: Place, key: string, value: string): void;
   /** So many bytes of what a model says, more or less: envelopes and repetitions in it are the provider's. */
   onProse(bytes: number): void;
@@ -53,7 +53,9 @@ const proseKeys: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-const wordKeys: ReadonlySet<string> = new Set(['model', 'modelVersion', 'type', 'id', 'status']);
+const wordKeys: ReadonlySet<string> = new Set(
+  'model modelVersion type id status previous_response_id previous_interaction_id'.split(' '),
+);
 const detailKeys: ReadonlySet<string> = new Set([
   'input_tokens_details',
   'prompt_tokens_details',
@@ -215,7 +217,7 @@ export class UsageScan {
       return;
     }
     const within = this.#place();
-    if (!isArray && this.#key === 'error' && isAnswer(within)) this.#sink.onError();
+    if (!isArray && isAnswer(within)) this.#noteObject(within);
     // A list at the top, or objects one after the other: each is a document of its own.
     const isRoot = this.#depth === 0 || (this.#depth === 1 && this.#arrays[0] === 1);
     this.#places[this.#depth] = isArray ? place.other : isRoot ? place.root : placeOf(within, this.#key);
@@ -223,6 +225,11 @@ export class UsageScan {
     this.#depth++;
     this.#expectsKey = !isArray;
     if (!isArray) this.#key = '';
+  }
+
+  #noteObject(within: Place): void {
+    if (this.#key === 'error') this.#sink.onError();
+    else if (this.#key === 'conversation') this.#sink.onWord(within, this.#key, '');
   }
 
   #close(): void {

@@ -55,6 +55,8 @@ const endings: ReadonlySet<string> = new Set(
   ['completed', 'incomplete', 'failed', 'cancelled', 'done'].map((how) => `response.${how}`),
 );
 
+/** What an answer goes on from; the sandbox does not send it again. */
+const followed: ReadonlySet<string> = new Set(['previous_response_id', 'previous_interaction_id', 'conversation']);
 /** Of an answer that is whole: there is more to come, elsewhere. */
 const pendingStates: ReadonlySet<string> = new Set(['queued', 'in_progress']);
 
@@ -72,6 +74,7 @@ export class UsageTally implements ScanSink {
   readonly #counts = new Map<Meaning, number>();
   #model: string | null = null;
   #id: string | null = null;
+  #follows: string | null = null;
   #hasOutput = false;
   #proseBytes = 0;
   #hasError = false;
@@ -103,6 +106,7 @@ export class UsageTally implements ScanSink {
     if (key === 'model' || key === 'modelVersion') this.#model = value;
     else if (key === 'id') this.#id ??= value;
     else if (key === 'status') this.#state = value;
+    else if (followed.has(key)) this.#follows = value;
     else if (key === 'type' && where === place.root && endings.has(value)) this.isOver = true;
   }
 
@@ -146,6 +150,7 @@ export class UsageTally implements ScanSink {
     return {
       model: this.#model,
       id: this.#id,
+      follows: this.#counts.has('input') ? null : this.#follows,
       input: input - cached + this.#of('toolInput'),
       output,
       cacheRead: this.#of('cacheRead') + cached,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadPrices, ModelPrices, readPrices } from '../../../src/authorize/budget-prices.ts';
 
-const use = { id: null, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, isEstimated: false };
+const use = { id: null, follows: null, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, isEstimated: false };
 
 function outputPrice(model: string | null): number {
   return new ModelPrices().priceOf(model, []).output;

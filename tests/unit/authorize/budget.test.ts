@@ -50,7 +50,7 @@ function groundWith(over: Partial<Budgets>, tallies: SharedTallies = new LocalTa
 
 function use(over: Partial<TokenUse> = {}): TokenUse {
   const nothing = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-  return { model: 'any', id: null, isEstimated: false, ...nothing, ...over };
+  return { model: 'any', id: null, follows: null, isEstimated: false, ...nothing, ...over };
 }
 
 describe('a budget is kept to', () => {

@@ -4,7 +4,7 @@ import type { TokenUse } from '../../../src/flow/answer-meter.ts';
 export interface Recorded {
   readonly name: string;
   readonly body: string;
-  readonly use: Omit<TokenUse, 'id' | 'isEstimated'>;
+  readonly use: Omit<TokenUse, 'id' | 'follows' | 'isEstimated'>;
 }
 
 export function events(list: readonly object[], end = ''): string {

@@ -224,6 +224,23 @@ describe('unknown is never nothing', () => {
     }
   });
 
+  test.each([
+    ['an answer before it', { previous_response_id: 'resp_1' }, 'resp_1'],
+    ['an interaction before it', { previous_interaction_id: 'v1_1' }, 'v1_1'],
+    ['a conversation', { previous_response_id: null, conversation: { id: 'conv_1' } }, ''],
+    ['nothing', { previous_response_id: null, conversation: null }, null],
+  ])('what an answer goes on from is told where it did not say its input: %s', async (_what, fields, follows) => {
+    const response = { id: 'resp_2', status: 'in_progress', ...fields, usage: null };
+    const begun = { type: 'response.created', response };
+    const answer = meteredAnswer();
+    const writer = answer.exchange.respond(head(chunked));
+    await pour(writer, Buffer.from(events([begun, { type: 'response.output_text.delta', delta: 'x'.repeat(40) }])));
+    await answer.finish(new ClientGone());
+    expect(answer.uses).toMatchObject([{ id: 'resp_2', follows, isEstimated: true }]);
+    const whole = { ...response, usage: { input_tokens: 3, output_tokens: 5 } };
+    expect((await read(Buffer.from(JSON.stringify(whole)))).uses).toMatchObject([{ input: 3, follows: null }]);
+  });
+
   test('numbers that no answer has do not spoil a sum', async () => {
     const usage =
       '{"usage":{"input_tokens":-5,"output_tokens":1e300,"cache_read_input_tokens":"7","total_tokens":NaN}}';
