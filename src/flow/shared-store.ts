@@ -61,8 +61,8 @@ export interface RegistrationStore {
   remove(id: string): Promise<{ readonly unconfirmed: readonly string[] }>;
   /** Renewals by traffic: written soon, never shortened, never of one that is gone. */
   extend(id: string, expiresAtMs: number): void;
-  /** What others change. One listener. */
-  watch(listener: (change: RegistrationChange) => void): void;
+  /** What others change. One listener. Where it returns a promise, the change holds here when that resolves. */
+  watch(listener: (change: RegistrationChange) => unknown): void;
 }
 
 export interface MeterRate {

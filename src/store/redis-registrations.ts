@@ -27,7 +27,7 @@ export class RedisRegistrations implements RegistrationStore {
   readonly #known = new KnownRegistrations();
   readonly #acknowledgements = new Acknowledgements();
   readonly #extensions: RegistrationExtensions;
-  #listener: (change: RegistrationChange) => void = () => {};
+  #listener: (change: RegistrationChange) => unknown = () => {};
   /** The highest version that was made or met: the next is higher. */
   #highest = 0;
   /** The highest version that a message has brought, or that was there when all was read. */
@@ -59,7 +59,7 @@ export class RedisRegistrations implements RegistrationStore {
     return Promise.resolve(this.#known.list().map(({ registration }) => registration));
   }
 
-  watch(listener: (change: RegistrationChange) => void): void {
+  watch(listener: (change: RegistrationChange) => unknown): void {
     this.#listener = listener;
   }
 
@@ -116,7 +116,7 @@ export class RedisRegistrations implements RegistrationStore {
     this.#heard = Math.max(this.#heard, version);
     this.#noteStored(version);
     if (change.from === this.#options.instance) this.#takeBack(change);
-    else if (this.#apply(change)) this.#desk.acknowledge(change.from, version);
+    else void this.#apply(change).then((isApplied) => isApplied && this.#desk.acknowledge(change.from, version));
   }
 
   /**
@@ -142,7 +142,7 @@ export class RedisRegistrations implements RegistrationStore {
       if (!found.has(registration.id) && own <= version) this.#known.forget(registration.id);
     }
     this.sweep();
-    this.#emit({ kind: 'all', registrations: this.#known.list().map(({ registration }) => registration) });
+    void this.#emit({ kind: 'all', registrations: this.#known.list().map(({ registration }) => registration) });
   }
 
   sweep(): void {
@@ -200,25 +200,29 @@ export class RedisRegistrations implements RegistrationStore {
   #putOwn(put: VersionedRegistration): void {
     this.#noteStored(put.version);
     const outcome = this.#known.put(put);
-    if (outcome.kind === 'new') for (const id of outcome.displaced) this.#emit({ kind: 'gone', id });
+    if (outcome.kind === 'new') for (const id of outcome.displaced) void this.#emit({ kind: 'gone', id });
   }
 
-  #apply(change: Announced): boolean {
+  /** The listener hears of it at once. Resolves when it holds here, in every process; false: it could not be applied. */
+  async #apply(change: Announced): Promise<boolean> {
     if (change.kind === 'gone') {
       const { id, version } = change;
-      return !this.#known.remove(id, version, this.#options.now()) || this.#emit({ kind: 'gone', id });
+      this.#known.remove(id, version, this.#options.now());
+      // Also of what is gone here already: workers may be about to let go of it.
+      return this.#known.find(id) !== undefined || this.#emit({ kind: 'gone', id });
     }
     const { registration } = change.put;
     const outcome = this.#known.put(change.put);
     if (outcome.kind === 'revoked') this.#removeAgain(registration.id);
     if (outcome.kind !== 'new') return true;
-    for (const id of outcome.displaced) this.#emit({ kind: 'gone', id });
-    return this.#emit({ kind: 'put', registration });
+    const gone = outcome.displaced.map((id) => this.#emit({ kind: 'gone', id }));
+    const applied = await Promise.all([...gone, this.#emit({ kind: 'put', registration })]);
+    return applied.every(Boolean);
   }
 
-  #emit(change: RegistrationChange): boolean {
+  async #emit(change: RegistrationChange): Promise<boolean> {
     try {
-      this.#listener(change);
+      await this.#listener(change);
       return true;
     } catch (error) {
       this.#options.onOddity('a change that could not be applied', error);

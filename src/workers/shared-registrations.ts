@@ -31,7 +31,7 @@ export class SharedRegistrations implements RegistrationStore {
   readonly #held = new Map<string, StoredRegistration>();
   /** By who asks: a worker is not told what it has said itself. */
   readonly #followers = new Map<object, Follower>();
-  #listener: ((change: RegistrationChange) => void) | null = null;
+  #listener: ((change: RegistrationChange) => unknown) | null = null;
 
   constructor(inner: RegistrationStore, withinMs = answerWithinMs) {
     this.#inner = inner;
@@ -62,12 +62,14 @@ export class SharedRegistrations implements RegistrationStore {
   }
 
   /** For the gateway's own process. */
-  watch(listener: (change: RegistrationChange) => void): void {
+  watch(listener: (change: RegistrationChange) => unknown): void {
     this.#listener = listener;
     this.#inner.watch((change) => {
-      this.#keep(change);
+      const isLetGo = this.#keep(change);
+      // Before the listener: what that makes of it (one that was removed here, removed again) comes to workers after it.
+      const done = [...this.#followers.values()].map((follower) => this.#isDone(follower, change, isLetGo));
       listener(change);
-      for (const follower of this.#followers.values()) follower.changed(change).catch(() => {});
+      return Promise.all(done);
     });
   }
 
@@ -105,11 +107,14 @@ export class SharedRegistrations implements RegistrationStore {
     return isKept;
   }
 
-  /** At once in all workers, whatever becomes of it in the store. */
+  /** At once in all workers, and answered when they have let go, whatever becomes of it in the store. */
   async removeFrom(from: object | null, id: string): Promise<Unconfirmed> {
     const spreading = this.#spread(from, { kind: 'gone', id });
-    const { unconfirmed } = await this.#inner.remove(id);
-    return { unconfirmed: [...unconfirmed, ...(await spreading)] };
+    const removing = this.#inner.remove(id);
+    removing.catch(() => {});
+    const unheard = await spreading;
+    const { unconfirmed } = await removing;
+    return { unconfirmed: [...unconfirmed, ...unheard] };
   }
 
   /** A renewal by traffic: nobody waits for it. */
@@ -122,32 +127,39 @@ export class SharedRegistrations implements RegistrationStore {
 
   /** Names those of whom it is not known that they have done it. */
   async #spread(from: object | null, change: RegistrationChange): Promise<string[]> {
-    this.#keep(change);
+    const isLetGo = this.#keep(change);
     if (from !== null) this.#listener?.(change);
     const others = [...this.#followers].filter(([worker]) => worker !== from).map(([, follower]) => follower);
-    const answers = await Promise.all(others.map((follower) => this.#isDone(follower, change)));
+    const answers = await Promise.all(others.map((follower) => this.#isDone(follower, change, isLetGo)));
     return others.filter((_, index) => !answers[index]).map(({ name }) => name);
   }
 
-  async #isDone(follower: Follower, change: RegistrationChange): Promise<boolean> {
+  async #isDone(follower: Follower, change: RegistrationChange, isLetGo: boolean): Promise<boolean> {
     // One that is gone serves nobody.
     const done = follower.changed(change).then(
       () => true,
       () => true,
     );
     const isDone = await inTime(done, this.#answerWithinMs, false);
-    if (isDone || change.kind !== 'gone') return isDone;
+    if (isDone || !isLetGo) return isDone;
     // Busy or stopped, it may still pass on what the sandbox sends.
     await follower.end();
     return true;
   }
 
-  #keep(change: RegistrationChange): void {
-    if (change.kind === 'put') this.#held.set(change.registration.id, change.registration);
-    else if (change.kind === 'gone') this.#held.delete(change.id);
-    else {
-      this.#held.clear();
-      for (const one of change.registrations) this.#held.set(one.id, one);
+  /** Whether workers must let go of somebody. */
+  #keep(change: RegistrationChange): boolean {
+    if (change.kind === 'put') {
+      this.#held.set(change.registration.id, change.registration);
+      return false;
     }
+    if (change.kind === 'gone') {
+      this.#held.delete(change.id);
+      return true;
+    }
+    const before = [...this.#held.keys()];
+    this.#held.clear();
+    for (const one of change.registrations) this.#held.set(one.id, one);
+    return before.some((id) => !this.#held.has(id));
   }
 }

@@ -5,16 +5,11 @@ import { afterAll, expect, test } from 'vitest';
 import { type StoredRegistration, StoreUnavailable } from '../../src/flow/shared-store.ts';
 import { createEmbeddedStore } from '../../src/store/embedded-store.ts';
 import { FileRegistrations } from '../../src/store/file-registrations.ts';
-import { createIpcStore, type IpcStore } from '../../src/workers/ipc-store.ts';
-import { readFromWorker } from '../../src/workers/read-from-worker.ts';
+import { createIpcStore } from '../../src/workers/ipc-store.ts';
 import { RecalledLeases } from '../../src/workers/recalled-leases.ts';
 import { SharedRegistrations } from '../../src/workers/shared-registrations.ts';
-import { createStoreServer, type StoreServer } from '../../src/workers/store-server.ts';
-import type { StoreVerbs, ToWorker } from '../../src/workers/worker-verbs.ts';
+import { besideWorker } from '../support/beside-worker.ts';
 import { describeStore, storedRegistration } from '../support/store-contract.ts';
-import { pairedChannels } from '../unit/workers/paired-channels.ts';
-
-type Told = Pick<ToWorker, 'changed' | 'recall'>;
 
 const directory = mkdtempSync(join(tmpdir(), 'sallyport-store-'));
 let stores = 0;
@@ -26,41 +21,7 @@ function gatewayStore() {
   const registrations = new SharedRegistrations(file);
   const store = createEmbeddedStore({ registrations });
   const leases = new RecalledLeases();
-  const connect = (mayRegister = true): { worker: IpcStore; server: StoreServer } => {
-    const key = {};
-    const server = createStoreServer({
-      store,
-      registrations,
-      worker: key,
-      mayRegister,
-      leases,
-      recall: (lease, kind) => primary.ask('recall', { key: lease, kind }),
-    });
-    const failed = (error: Error): never => {
-      throw error;
-    };
-    let worker: IpcStore;
-    const [primary, channel] = pairedChannels<StoreVerbs, Told>(
-      { handlers: server.handlers, readers: readFromWorker, onNonsense: failed },
-      {
-        handlers: {
-          changed: (change) => {
-            worker.changed(change);
-            return null;
-          },
-          recall: ({ key: lease, kind }) => worker.recall(lease, kind),
-        },
-        onNonsense: failed,
-      },
-    );
-    worker = createIpcStore(channel, { name: 'embedded', away: null, workers: 2 });
-    registrations.follow(key, {
-      name: 'a worker',
-      changed: (change) => primary.ask('changed', change),
-      end: () => Promise.resolve(),
-    });
-    return { worker, server };
-  };
+  const connect = (mayRegister = true) => besideWorker({ store, registrations, leases, mayRegister });
   return { store, registrations, connect };
 }
 

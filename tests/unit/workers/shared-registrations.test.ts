@@ -7,10 +7,10 @@ function registration(id: string, expiresAtMs = 1_000): StoredRegistration {
 }
 
 function pretendStore(): RegistrationStore & {
-  change(change: RegistrationChange): void;
+  change(change: RegistrationChange): unknown;
   extended: [string, number][];
 } {
-  let listener: (change: RegistrationChange) => void = () => {};
+  let listener: (change: RegistrationChange) => unknown = () => {};
   const extended: [string, number][] = [];
   return {
     load: async () => [registration('old')],
@@ -117,5 +117,40 @@ describe('registrations of a gateway with workers', () => {
     expect(own).toEqual([all]);
     expect(heard.one).toEqual([all]);
     expect(shared.all().map(({ id }) => id)).toEqual(['far']);
+  });
+
+  test('what the gateway itself makes of a change comes to workers after the change', async () => {
+    const { inner, shared, heard, follow } = await ground();
+    follow('one');
+    const all: RegistrationChange = { kind: 'all', registrations: [registration('removed here')] };
+    shared.watch((change) => (change.kind === 'all' ? void shared.remove('removed here') : null));
+    inner.change(all);
+    expect(heard.one).toEqual([all, { kind: 'gone', id: 'removed here' }]);
+    expect(shared.all()).toEqual([]);
+  });
+
+  test.each<[string, RegistrationChange]>([
+    ['is removed by another gateway', { kind: 'gone', id: 'old' }],
+    ['is found to be gone', { kind: 'all', registrations: [registration('far')] }],
+  ])('one that %s is gone here when every worker has let go of it, or was ended', async (_how, change) => {
+    const { inner, ended, follow } = await ground();
+    let isDone = (): void => {};
+    follow('slow', () => new Promise<void>((resolve) => (isDone = resolve)));
+    follow('deaf', () => new Promise(() => {}));
+    let isOver = false;
+    const over = Promise.resolve(inner.change(change)).then(() => (isOver = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isOver).toBe(false);
+    isDone();
+    await over;
+    expect(ended).toEqual(['deaf']);
+  });
+
+  test('a worker that is slow to learn of what is there, or is there still, is not ended', async () => {
+    const { inner, ended, follow } = await ground();
+    follow('slow', () => new Promise(() => {}));
+    await inner.change({ kind: 'put', registration: registration('far') });
+    await inner.change({ kind: 'all', registrations: [registration('old'), registration('far')] });
+    expect(ended).toEqual([]);
   });
 });
