@@ -83,6 +83,11 @@ export class KnownRegistrations {
     return this.forget(id);
   }
 
+  /** False: it went since, or a later one has taken its place. */
+  isStill({ version, registration: { id } }: VersionedRegistration): boolean {
+    return (this.#live.get(id)?.version ?? 0) >= version && this.goneWith(id) < version;
+  }
+
   goneWith(id: string): number {
     return this.#gone.get(id)?.version ?? 0;
   }

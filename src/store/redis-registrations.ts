@@ -162,6 +162,11 @@ export class RedisRegistrations implements RegistrationStore {
         if (answer.kind === 'done') {
           this.#putOwn(put);
           await waiting.allOf(answer.others);
+          // Removed by another gateway meanwhile, which this one has confirmed.
+          if (!this.#known.isStill(put)) {
+            if (mode === 'replace') return { kind: 'gone' };
+            throw new StoreUnavailable(`${registration.id} was removed while it was being registered`);
+          }
         }
         // Somebody else was faster: with what it has made, once more.
         if (answer.kind === 'changed') await this.#desk.read([registration.id], (id, one) => void this.#load(id, one));

@@ -1,12 +1,13 @@
 // The registrations of a gateway with workers: whatever is changed, by the gateway's own process, by another gateway or by a
 // worker, all of its workers hear of, and what must hold everywhere is acknowledged only when it does. Keeps a copy, so that
 // a worker that starts is told all of it in one go.
-import type {
-  ClaimTaken,
-  RegistrationChange,
-  RegistrationStore,
-  SharedStore,
-  StoredRegistration,
+import {
+  type ClaimTaken,
+  type RegistrationChange,
+  type RegistrationStore,
+  type SharedStore,
+  type StoredRegistration,
+  StoreUnavailable,
 } from '../flow/shared-store.ts';
 import { inTime } from './in-time.ts';
 
@@ -20,6 +21,12 @@ export interface Follower {
   end(): Promise<unknown>;
 }
 
+/** One that is being changed. */
+interface Looked {
+  readonly id: string;
+  wasLetGo: boolean;
+}
+
 type Unconfirmed = { readonly unconfirmed: readonly string[] };
 
 /** A worker that has not let go of a sandbox in this time is ended, and its connections with it. */
@@ -31,6 +38,7 @@ export class SharedRegistrations implements RegistrationStore {
   readonly #held = new Map<string, StoredRegistration>();
   /** By who asks: a worker is not told what it has said itself. */
   readonly #followers = new Map<object, Follower>();
+  readonly #looked = new Set<Looked>();
   #listener: ((change: RegistrationChange) => unknown) | null = null;
 
   constructor(inner: RegistrationStore, withinMs = answerWithinMs) {
@@ -97,14 +105,21 @@ export class SharedRegistrations implements RegistrationStore {
 
   async addFrom(from: object | null, registration: StoredRegistration): Promise<ClaimTaken | null> {
     const taken = await this.#inner.add(registration);
-    if (taken === null) await this.#spread(from, { kind: 'put', registration });
-    return taken;
+    if (taken !== null) return taken;
+    const isThere = await this.#whileThere(registration.id, async () => {
+      await this.#spread(from, { kind: 'put', registration });
+      return true;
+    });
+    if (!isThere) throw new StoreUnavailable(`${registration.id} was removed while it was being registered`);
+    return null;
   }
 
   async replaceFrom(from: object | null, registration: StoredRegistration): Promise<boolean> {
-    const isKept = await this.#inner.replace(registration);
-    if (isKept) await this.#spread(from, { kind: 'put', registration });
-    return isKept;
+    return this.#whileThere(registration.id, async (looked) => {
+      if (!(await this.#inner.replace(registration)) || looked.wasLetGo) return false;
+      await this.#spread(from, { kind: 'put', registration });
+      return true;
+    });
   }
 
   /** At once in all workers, and answered when they have let go, whatever becomes of it in the store. */
@@ -123,6 +138,17 @@ export class SharedRegistrations implements RegistrationStore {
     if (held === undefined || held.expiresAtMs >= expiresAtMs) return;
     this.#inner.extend(id, expiresAtMs);
     void this.#spread(from, { kind: 'put', registration: { ...held, expiresAtMs } });
+  }
+
+  /** False also when it was let go of meanwhile: workers have heard of that last. */
+  async #whileThere(id: string, act: (looked: Looked) => Promise<boolean>): Promise<boolean> {
+    const looked: Looked = { id, wasLetGo: false };
+    this.#looked.add(looked);
+    try {
+      return (await act(looked)) && !looked.wasLetGo;
+    } finally {
+      this.#looked.delete(looked);
+    }
   }
 
   /** Names those of whom it is not known that they have done it. */
@@ -153,13 +179,11 @@ export class SharedRegistrations implements RegistrationStore {
       this.#held.set(change.registration.id, change.registration);
       return false;
     }
-    if (change.kind === 'gone') {
-      this.#held.delete(change.id);
-      return true;
-    }
-    const before = [...this.#held.keys()];
-    this.#held.clear();
-    for (const one of change.registrations) this.#held.set(one.id, one);
-    return before.some((id) => !this.#held.has(id));
+    const there = new Map(change.kind === 'gone' ? [] : change.registrations.map((one) => [one.id, one]));
+    const gone = change.kind === 'gone' ? [change.id] : [...this.#held.keys()].filter((id) => !there.has(id));
+    for (const id of gone) this.#held.delete(id);
+    for (const one of this.#looked) if (gone.includes(one.id)) one.wasLetGo = true;
+    for (const [id, one] of there) this.#held.set(id, one);
+    return gone.length > 0;
   }
 }

@@ -1,14 +1,11 @@
 // The workers of a gateway serve what they were last told. Whatever happens to Redis and to the other gateways meanwhile, a
 // sandbox that was revoked must not come back to them, and no other gateway must hear that it is gone while they serve it.
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { SharedStore } from '../../src/flow/shared-store.ts';
-import { SandboxRegistry } from '../../src/identify/registry.ts';
-import { RecalledLeases } from '../../src/workers/recalled-leases.ts';
 import { SharedRegistrations } from '../../src/workers/shared-registrations.ts';
-import { besideWorker } from '../support/beside-worker.ts';
 import { lineTo } from '../support/cut-line.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';
+import { gatewayWithWorker, registryOn } from '../support/redis-registries.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { storedRegistration } from '../support/store-contract.ts';
 
@@ -16,23 +13,6 @@ let server: RedisServer;
 beforeEach(async () => {
   server = await RedisServer.start();
 });
-
-function registryOn(store: Pick<SharedStore, 'registrations' | 'away' | 'onAway'>, gateway: string) {
-  return SandboxRegistry.open({
-    store,
-    sharing: { gateway, sharedAddresses: () => false, graceMs: () => 60_000 },
-    knownCredentials: () => new Set(),
-    socketDirectory: `/run/${gateway}`,
-  });
-}
-
-async function gatewayWithWorker(line: Parameters<typeof openGateway>[0], name: string) {
-  const store = await openGateway(line, name);
-  const registrations = new SharedRegistrations(store.registrations);
-  const primary = await registryOn(registrations.within(store), name);
-  const { worker } = besideWorker({ store, registrations, leases: new RecalledLeases(), mayRegister: false });
-  return { store, registrations, primary, worker: await registryOn(worker, name) };
-}
 
 describe('a revoked sandbox stays revoked in the workers', () => {
   test('of a gateway that was cut off, although another one renewed it meanwhile', async () => {

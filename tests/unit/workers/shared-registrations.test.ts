@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { RegistrationChange, RegistrationStore, StoredRegistration } from '../../../src/flow/shared-store.ts';
+import {
+  type RegistrationChange,
+  type RegistrationStore,
+  type StoredRegistration,
+  StoreUnavailable,
+} from '../../../src/flow/shared-store.ts';
 import { SharedRegistrations } from '../../../src/workers/shared-registrations.ts';
+import { eventually } from '../../support/eventually.ts';
 
 function registration(id: string, expiresAtMs = 1_000): StoredRegistration {
   return { id, claims: [`id ${id}`], expiresAtMs, body: '{}' };
@@ -144,6 +150,38 @@ describe('registrations of a gateway with workers', () => {
     isDone();
     await over;
     expect(ended).toEqual(['deaf']);
+  });
+
+  test('a registration that is removed while workers are told of it is not acknowledged', async () => {
+    const { inner, shared, heard, follow } = await ground(60_000);
+    let isDone = (): void => {};
+    follow('slow', () => new Promise<void>((resolve) => (isDone = resolve)));
+    const adding = shared.add(registration('new'));
+    await eventually(() => heard.slow!.length === 1, 'the worker is told of it');
+    const putHeard = isDone;
+    const removed = inner.change({ kind: 'gone', id: 'new' });
+    putHeard();
+    isDone();
+    await expect(adding).rejects.toBeInstanceOf(StoreUnavailable);
+    await removed;
+    expect(shared.all().map(({ id }) => id)).toEqual(['old']);
+  });
+
+  test.each<[string, (shared: SharedRegistrations, inner: ReturnType<typeof pretendStore>) => unknown]>([
+    ['here', (shared) => shared.remove('old')],
+    ['by another gateway', (_shared, inner) => inner.change({ kind: 'gone', id: 'old' })],
+    ['unseen', (_shared, inner) => inner.change({ kind: 'all', registrations: [] })],
+  ])('a renewal that comes late does not bring back what was removed %s', async (_where, remove) => {
+    const { inner, shared, heard, follow } = await ground();
+    follow('one');
+    let isReplaced = (_kept: boolean): void => {};
+    inner.replace = () => new Promise((resolve) => (isReplaced = resolve));
+    const renewing = shared.replace(registration('old', 2_000));
+    await remove(shared, inner);
+    isReplaced(true);
+    expect(await renewing).toBe(false);
+    expect(heard.one!.map(({ kind }) => kind)).not.toContain('put');
+    expect(shared.all()).toEqual([]);
   });
 
   test('a worker that is slow to learn of what is there, or is there still, is not ended', async () => {
