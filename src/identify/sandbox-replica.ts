@@ -147,7 +147,7 @@ export class SandboxReplica {
     // What is in a namespace of this host is known to nobody else.
     if (verdict !== 'new' || (held !== undefined && held.namespacePid !== null)) return verdict;
     if (held?.createdAt === stored.created_at) {
-      held.expiresAtMs = Math.max(held.expiresAtMs, registration.expiresAtMs);
+      held.expiresAtMs = Math.max(held.expiresAtMs, Date.parse(stored.expires_at));
       return verdict;
     }
     this.#dropStored(held);

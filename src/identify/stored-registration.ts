@@ -18,11 +18,11 @@ export function readStored(value: unknown): StoredRegistration {
   return { id: stored.id, claims: claimsOf(stored, null), expiresAtMs, body: JSON.stringify(stored) };
 }
 
-/** Throws when it is not what a registry has written. The end of a registration moves without its body. */
+/** Throws when it is not what a registry has written. An end that is not final moves without the body. */
 export function readRegistered({ id, body, expiresAtMs }: StoredRegistration): StoredSandbox {
   const stored = parse(JSON.parse(body));
   if (stored.id !== id) throw new Error(`the registration of ${id} in the store is that of ${stored.id}`);
-  return { ...stored, expires_at: new Date(expiresAtMs).toISOString() };
+  return stored.expiry_is_final ? stored : { ...stored, expires_at: new Date(expiresAtMs).toISOString() };
 }
 
 /** Once made, they stay as they are. */

@@ -1,5 +1,6 @@
 // Renewals by traffic: collected, and written once a second as far as they are worth it, so that a busy sandbox costs the
-// store next to nothing. Never shortens a registration; a renewal that was not written yet is lost with the process.
+// store next to nothing. Never shortens a registration, and never prolongs a later one of the same id; a renewal that was not
+// written yet is lost with the process.
 import type { VersionedRegistration } from './known-registrations.ts';
 
 const everyMs = 1000;
@@ -13,9 +14,15 @@ export interface RegistrationExtensionsOptions {
   readonly now: () => number;
 }
 
+interface Wanted {
+  readonly expiresAtMs: number;
+  /** Of the registration that it is for: the next one of that id may have an end that is final. */
+  readonly body: string;
+}
+
 export class RegistrationExtensions {
   readonly #options: RegistrationExtensionsOptions;
-  readonly #wanted = new Map<string, number>();
+  readonly #wanted = new Map<string, Wanted>();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(options: RegistrationExtensionsOptions) {
@@ -23,8 +30,11 @@ export class RegistrationExtensions {
   }
 
   extend(id: string, expiresAtMs: number): void {
-    if (expiresAtMs <= (this.#wanted.get(id) ?? 0)) return;
-    this.#wanted.set(id, expiresAtMs);
+    const body = this.#options.find(id)?.registration.body;
+    if (body === undefined) return;
+    const wanted = this.#wanted.get(id);
+    if (wanted?.body === body && wanted.expiresAtMs >= expiresAtMs) return;
+    this.#wanted.set(id, { expiresAtMs, body });
     this.#timer ??= setInterval(() => this.#writeAll(), everyMs).unref();
   }
 
@@ -35,9 +45,9 @@ export class RegistrationExtensions {
 
   /** What fails, or meets a change of somebody else, stays wanted. */
   #writeAll(): void {
-    for (const [id, expiresAtMs] of this.#wanted) {
+    for (const [id, { expiresAtMs, body }] of this.#wanted) {
       const known = this.#options.find(id);
-      if (known === undefined || known.registration.expiresAtMs >= expiresAtMs) {
+      if (known?.registration.body !== body || known.registration.expiresAtMs >= expiresAtMs) {
         this.#wanted.delete(id);
         continue;
       }

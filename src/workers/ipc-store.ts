@@ -105,6 +105,9 @@ class IpcRegistrations implements RegistrationStore {
   }
 
   changed(change: RegistrationChange): void {
+    // What traffic of the earlier one has moved is not for the next one of that id.
+    if (change.kind === 'gone') this.#extended.delete(change.id);
+    else if (change.kind === 'all') this.#extended.clear();
     this.#listener?.(change);
   }
 

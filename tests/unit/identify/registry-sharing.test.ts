@@ -63,6 +63,16 @@ describe('what one gateway registers, every gateway knows', () => {
     expect(a.removed).toEqual([]);
   });
 
+  test('an end that is final stays, whatever end the store has come to have', async () => {
+    const until = clock.now() + hour;
+    await a.registry.register({ id: 'one', expires_at: new Date(until).toISOString() });
+    b.view.extend('one', until + hour);
+    expect(shared.held.get('one')!.expiresAtMs).toBe(until + hour);
+    const late = await openSharingGateway(shared, 'gateway-c', clock);
+    for (const { registry } of [a, late]) expect(registry.find('one')!.expiresAtMs).toBe(until);
+    late.registry.close();
+  });
+
   test('one that has expired here is not taken from the others, who may know of a later end', async () => {
     await a.registry.register({ id: 'one' });
     clock.advance(25 * hour);
