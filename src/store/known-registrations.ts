@@ -42,13 +42,10 @@ export class KnownRegistrations {
     return [...this.#live.values()].sort((a, b) => a.version - b.version);
   }
 
-  /** Newer than `version`: what a store that has fallen back to it must be told again. */
-  since(version: number): { live: VersionedRegistration[]; gone: { id: string; version: number }[] } {
+  /** Removals newer than `version`: what a store that has fallen back to it must be told again. */
+  goneSince(version: number): { id: string; version: number }[] {
     const gone = [...this.#gone].map(([id, one]) => ({ id, version: one.version }));
-    return {
-      live: this.list().filter((one) => one.version > version),
-      gone: gone.filter((one) => one.version > version),
-    };
+    return gone.filter((one) => one.version > version);
   }
 
   /** Whoever holds a claim of a newer one has lost it: the store gives a claim to one at a time. */

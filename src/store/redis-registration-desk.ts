@@ -29,7 +29,7 @@ export type DeskAnswer =
   | { readonly kind: 'taken'; readonly by: ClaimTaken }
   /** Changes must have a higher version than this. */
   | { readonly kind: 'old'; readonly version: number }
-  /** It is not there; it is there in another version than the one it was to follow; it is there in a newer one. */
+  /** It is not there, or was removed; it is there in another version than the one it was to follow; in a newer one. */
   | { readonly kind: 'gone' | 'changed' | 'newer' };
 
 export class RedisRegistrationDesk {
@@ -41,7 +41,7 @@ export class RedisRegistrationDesk {
     this.sealed = createSealedChanges(options.seal, options.prefix);
   }
 
-  /** `follows`: the version that it replaces. `restore`: an add that Redis had taken once and has lost. */
+  /** `follows`: the version that it replaces. `restore`: what Redis had taken once and has lost; not what was removed. */
   async put(mode: 'add' | 'replace' | 'restore', put: VersionedRegistration, follows = 0): Promise<DeskAnswer> {
     const { id, claims, expiresAtMs } = put.registration;
     // In Redis they are lines.

@@ -15,6 +15,7 @@ import { RegistrationExtensions } from './registration-extensions.ts';
 import type { Announced } from './sealed-changes.ts';
 
 const attempts = 5;
+const changesWereLost = 'changes were lost (was it restarted without its data?): they are told again';
 
 export interface RedisRegistrationsOptions extends RedisDeskOptions {
   /** Something was found that no gateway of ours wrote, or a listener threw. */
@@ -120,13 +121,15 @@ export class RedisRegistrations implements RegistrationStore {
   }
 
   /**
-   * Reads all there is, after a time in which changes may have been missed. A store that knows less than it once did has
-   * lost something: it is told again first.
+   * Reads all there is, after a time in which changes may have been missed. What the store has lost is told again: removals
+   * first, so that nobody who is gone is in the way, then whatever is missing and was not removed.
    */
   async reload(): Promise<void> {
+    const before = this.#known.list();
     let version = await this.#desk.version();
     if (version < this.#stored) {
-      await this.#tellAgain(version);
+      this.#options.onOddity(changesWereLost);
+      for (const one of this.#known.goneSince(version)) await this.#desk.remove(one.id, one.version, true);
       version = await this.#desk.version();
     }
     // Messages that come from now on make it higher again.
@@ -138,8 +141,11 @@ export class RedisRegistrations implements RegistrationStore {
       if (this.#load(id, one)) found.add(id);
     });
     // What came by message since then is newer than what was read.
-    for (const { registration, version: own } of this.#known.list()) {
-      if (!found.has(registration.id) && own <= version) this.#known.forget(registration.id);
+    const isAsBefore = (one: VersionedRegistration) => this.#known.find(one.registration.id) === one;
+    for (const one of before) {
+      const { id } = one.registration;
+      if (found.has(id) || !isAsBefore(one) || (await this.#isRestored(one))) continue;
+      if (isAsBefore(one)) this.#known.forget(id);
     }
     this.sweep();
     void this.#emit({ kind: 'all', registrations: this.#known.list().map(({ registration }) => registration) });
@@ -245,17 +251,13 @@ export class RedisRegistrations implements RegistrationStore {
     return outcome.kind !== 'revoked';
   }
 
-  /** Removals first, so that nobody who is gone is in the way. */
-  async #tellAgain(version: number): Promise<void> {
-    const { live, gone } = this.#known.since(version);
-    this.#options.onOddity('changes were lost (was it restarted without its data?): they are told again');
-    for (const one of gone) await this.#desk.remove(one.id, one.version, true);
-    for (const put of live) {
-      if (put.registration.expiresAtMs <= this.#options.now()) continue;
-      const { kind } = await this.#desk.put('restore', put);
-      // Another gateway was faster, or somebody else has its claims by now: what is there holds.
-      if (kind !== 'done') this.#known.forget(put.registration.id);
-    }
+  /** False: it is over, was removed, or somebody else has its claims by now. */
+  async #isRestored(one: VersionedRegistration): Promise<boolean> {
+    if (one.registration.expiresAtMs <= this.#options.now()) return false;
+    const answer = await this.#desk.put('restore', one);
+    if (answer.kind === 'done') this.#options.onOddity(changesWereLost);
+    // Another gateway was faster.
+    return answer.kind === 'done' || (answer.kind === 'taken' && answer.by.holder === one.registration.id);
   }
 
   /** Put back by whoever can write to the store, or never gone from it because it was away, or not acknowledged. */

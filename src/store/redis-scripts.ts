@@ -50,6 +50,7 @@ local function last() return tonumber(redis.call('GET', p .. 'version') or '0') 
 local function note(version)
   if tonumber(version) > last() then redis.call('SET', p .. 'version', version) end
 end
+local function goneWith(id) return tonumber(redis.call('GET', p .. 'gone:' .. id) or '0') or 0 end
 local function done()
   local reply, quiet, names = live()
   table.insert(reply, 1, 'done')
@@ -65,7 +66,7 @@ end`;
 
 /**
  * ARGV: prefix, mode, id, version, the version it follows, end, now, ms to keep, sealed, message, claims.
- * Modes: add; replace; restore (an add with its old version, after Redis has lost it).
+ * Modes: add; replace; restore (an add with its old version, after Redis has lost it, unless it was removed since).
  */
 export const putRegistration = script(
   gateways,
@@ -82,6 +83,7 @@ local function lives(holder)
   return untilMs and (tonumber(untilMs) or 0) > now
 end
 local own = redis.call('HGET', key, 'version')
+if mode == 'restore' and goneWith(id) >= tonumber(version) then return {'gone'} end
 if mode == 'replace' then
   if not own then return {'gone'} end
   if own ~= follows then return {'changed'} end
@@ -117,6 +119,12 @@ if again == 'again' then
   if found and (tonumber(found) or 0) > tonumber(version) then return {'newer'} end
 elseif tonumber(version) <= last() then
   return {'old', redis.call('GET', p .. 'version')}
+end
+-- Remembered until it would have expired: else a gateway that was cut off could take it for lost, and restore it.
+local ends = tonumber(redis.call('HGET', p .. 'registration:' .. id, 'expires') or '') or 0
+local keep = math.max(86400000, ends - tonumber(redis.call('TIME')[1]) * 1000) + 600000
+if goneWith(id) < tonumber(version) then
+  redis.call('SET', p .. 'gone:' .. id, version, 'PX', string.format('%.0f', keep))
 end
 drop(id)
 note(version)

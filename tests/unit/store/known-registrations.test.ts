@@ -56,11 +56,11 @@ describe('what a gateway knows of registrations', () => {
     expect(one.list()).toEqual(other.list());
   });
 
-  test('says what a store that fell back to an earlier version has lost', () => {
+  test('says which removals a store that fell back to an earlier version has lost', () => {
     const known = new KnownRegistrations();
     for (const put of [make('a', 1), make('b', 2), make('c', 3)]) known.put(put);
     known.remove('a', 4, nowMs);
-    expect(known.since(2)).toEqual({ live: [make('c', 3)], gone: [{ id: 'a', version: 4 }] });
-    expect(known.since(4)).toEqual({ live: [], gone: [] });
+    expect(known.goneSince(3)).toEqual([{ id: 'a', version: 4 }]);
+    expect(known.goneSince(4)).toEqual([]);
   });
 });
