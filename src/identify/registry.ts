@@ -15,6 +15,8 @@ const sweepEveryMs = 30_000;
 const tellEveryMs = 1_000;
 /** A timer may be a little early. */
 const lapseAfterMs = 20;
+/** A reload may make the grace shorter or longer while it lasts. */
+const lookAgainMs = 1_000;
 
 export interface RegistryOptions extends ReplicaOptions {
   readonly store: Pick<SharedStore, 'registrations' | 'away' | 'onAway'>;
@@ -54,6 +56,8 @@ export class SandboxRegistry extends SandboxReplica {
     this.#sweeper = setInterval(() => this.sweep(), sweepEveryMs);
     this.#sweeper.unref();
     this.#stopListening = options.store.onAway((away) => this.#timeGrace(away));
+    // The process of a worker may begin while it is away.
+    this.#timeGrace(options.store.away);
   }
 
   /** With what the store holds. What has expired meanwhile stays out. */
@@ -215,12 +219,23 @@ export class SandboxRegistry extends SandboxReplica {
     this.#timeGrace(null);
   }
 
-  #timeGrace(away: StoreAway | null): void {
+  /** Looks for as long as it is away: a grace that was over may be made longer, and is over again later. */
+  #timeGrace(away: StoreAway | null, hasLapsed = false): void {
     if (this.#graceEnd !== null) clearTimeout(this.#graceEnd);
     this.#graceEnd = null;
     if (away === null) return;
-    const leftMs = away.sinceMs + (this.#sharing?.graceMs() ?? 0) - this.#sinceStartMs();
-    this.#graceEnd = setTimeout(() => this.#lapse(away), Math.max(0, leftMs) + lapseAfterMs).unref();
+    const look = (): void => {
+      const isOver = this.#graceLeftMs(away) < 0;
+      if (isOver && !hasLapsed) this.#lapse(away);
+      this.#timeGrace(away, isOver);
+    };
+    const soonestMs = hasLapsed ? lookAgainMs : 0;
+    const leftMs = Math.min(Math.max(soonestMs, this.#graceLeftMs(away)), lookAgainMs);
+    this.#graceEnd = setTimeout(look, leftMs + lapseAfterMs).unref();
+  }
+
+  #graceLeftMs({ sinceMs }: StoreAway): number {
+    return sinceMs + (this.#sharing?.graceMs() ?? 0) - this.#sinceStartMs();
   }
 
   #sinceStartMs(): number {

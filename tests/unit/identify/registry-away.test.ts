@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Caller, Identified } from '../../../src/flow/flow.ts';
+import type { RegistrationStore } from '../../../src/flow/shared-store.ts';
 import { createIdentifyStage } from '../../../src/identify/identify-stage.ts';
+import { SandboxRegistry } from '../../../src/identify/registry.ts';
 import { acceptedFlow, basic, callerFrom, canonicalOf, refusalOf } from '../../support/hand-made-flow.ts';
 import { TestClock } from '../../support/memory-registry.ts';
 import { openSharingGateway, SharedRegistrations, type SharingGateway } from '../../support/shared-registrations.ts';
@@ -72,6 +74,81 @@ describe('while the store is away', () => {
     expect(lapsed).toEqual(['met']);
     expect(a.registry.find('met')).not.toBeNull();
     vi.useRealTimers();
+  });
+
+  describe('what was open is ended with the grace', () => {
+    const lapsed: string[] = [];
+    let grace: number;
+    const pass = (ms: number): void => {
+      for (let left = ms; left > 0; left -= 100) {
+        sinceStartMs += Math.min(left, 100);
+        vi.advanceTimersByTime(Math.min(left, 100));
+      }
+    };
+    const sharing = {
+      gateway: 'gateway-c',
+      sharedAddresses: () => false,
+      graceMs: () => grace,
+      sinceStartMs: () => sinceStartMs,
+    };
+
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      lapsed.length = 0;
+      grace = graceMs;
+    });
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    test('that a reload makes shorter or longer while it lasts', async () => {
+      const c = await openSharingGateway(shared, 'gateway-c', new TestClock(), { sharing });
+      c.registry.onLapsed((id) => lapsed.push(id));
+      await registered('met');
+      c.registry.noteIdentified('met');
+      c.view.leave(sinceStartMs);
+      pass(10_000);
+      grace = 2 * graceMs;
+      pass(graceMs);
+      expect(lapsed).toEqual([]);
+      expect(c.registry.isVouchedFor(c.registry.find('met')!, c.view.away!)).toBe(true);
+      grace = 20_000;
+      pass(2_000);
+      expect(lapsed).toEqual(['met']);
+      // Once, unless it is served again.
+      pass(10_000);
+      expect(lapsed).toEqual(['met']);
+      grace = 2 * graceMs;
+      pass(graceMs);
+      expect(lapsed).toEqual(['met', 'met']);
+      c.registry.close();
+    });
+
+    test.each([
+      ['before its grace is over', 1_000],
+      ['after its grace is over', graceMs + 1_000],
+    ])('in a process that begins while the store is away, %s', async (_when, sinceMs) => {
+      await registered('met');
+      sinceStartMs += sinceMs;
+      const away = { sinceMs: sinceStartMs - sinceMs, reason: 'connection refused' };
+      const registrations = { ...b.view, load: async () => [...shared.held.values()], watch() {} };
+      const registry = await SandboxRegistry.open({
+        store: { away, onAway: () => () => {}, registrations: registrations as unknown as RegistrationStore },
+        sharing,
+        knownCredentials: () => new Set(),
+        socketDirectory: '/run/c',
+        now: new TestClock().now,
+      });
+      registry.noteIdentified('met');
+      registry.onLapsed((id) => lapsed.push(id));
+      const isServed = sinceMs < graceMs;
+      expect(registry.isVouchedFor(registry.find('met')!, away)).toBe(isServed);
+      pass(Math.max(0, graceMs - sinceMs - 1_000));
+      expect(lapsed).toEqual([]);
+      pass(2_000);
+      expect(lapsed).toEqual(['met']);
+      registry.close();
+    });
   });
 
   test('one that has never called here is refused in words, and told when to come again', async () => {
