@@ -2,6 +2,7 @@
 // from the vault in place of asking themselves. A refresh token that was exchanged by one is never spent again by another:
 // without the lock, or without a look into the vault, it is not spent at all. What needs none is renewed all the same.
 // Reveals nothing but to the vault.
+import { createHash } from 'node:crypto';
 import type { Secret } from '../flow/secret.ts';
 import { type SharedLocks, type SharedVault, StoreUnavailable } from '../flow/shared-store.ts';
 import { type Login, type LoginKeep, sameValue } from './login-keep.ts';
@@ -33,7 +34,8 @@ export class SharedLoginKeep implements LoginKeep {
   /** `about`: what else the token depends on; with another configuration it is another one. */
   constructor(name: string, about: unknown, keep: LoginKeep, sharing: LoginSharing, now: () => number = Date.now) {
     this.#name = name;
-    this.#key = `oauth ${name} ${JSON.stringify(about)}`;
+    // Hashed: scopes may be many, and a worker may name only what is short.
+    this.#key = `oauth ${name} ${createHash('sha256').update(JSON.stringify(about)).digest('base64url')}`;
     this.#keep = keep;
     this.#sharing = sharing;
     this.#now = now;

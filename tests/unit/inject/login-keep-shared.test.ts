@@ -7,6 +7,7 @@ import type { OAuthSource } from '../../../src/inject/oauth-source.ts';
 import type { OAuthSpec } from '../../../src/policy/compiled.ts';
 import { LocalLocks } from '../../../src/store/local-locks.ts';
 import { LocalVault } from '../../../src/store/local-vault.ts';
+import { readFromWorker } from '../../../src/workers/read-from-worker.ts';
 import { OAuthGround, tokenIn } from './oauth-ground.ts';
 
 let ground: OAuthGround;
@@ -230,5 +231,15 @@ describe('tokens of a client, which has no refresh token', () => {
     ];
     for (const over of [{}, ...others]) await tokenIn(client(over).current());
     expect(ground.asked).toHaveLength(4);
+  });
+
+  test('are kept under a name that a worker may say, however many scopes they have', async () => {
+    const scopes = Array.from({ length: 40 }, (_, i) => `https://api.example/auth/scope-${i}`);
+    const many = { scope: scopes.join(' ') };
+    expect(await tokenIn(client(many).current())).toBe('access-token-1');
+    expect(await tokenIn(client(many).current())).toBe('access-token-1');
+    expect(await tokenIn(client({ scope: `${many.scope} more` }).current())).toBe('access-token-2');
+    expect(written.size).toBe(2);
+    for (const key of written.keys()) expect(readFromWorker.get({ key })).toEqual({ key });
   });
 });
