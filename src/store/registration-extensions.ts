@@ -6,6 +6,8 @@ import type { VersionedRegistration } from './known-registrations.ts';
 const everyMs = 1000;
 /** Written when it adds this much, or a tenth of what is left. */
 const worthWritingMs = 60_000;
+/** All at once, as after an outage, they would be too late together, and the store would count as away again. */
+const mostAtOnce = 32;
 
 export interface RegistrationExtensionsOptions {
   find(id: string): VersionedRegistration | undefined;
@@ -24,6 +26,7 @@ export class RegistrationExtensions {
   readonly #options: RegistrationExtensionsOptions;
   readonly #wanted = new Map<string, Wanted>();
   #timer: NodeJS.Timeout | null = null;
+  #isWriting = false;
 
   constructor(options: RegistrationExtensionsOptions) {
     this.#options = options;
@@ -35,7 +38,7 @@ export class RegistrationExtensions {
     const wanted = this.#wanted.get(id);
     if (wanted?.body === body && wanted.expiresAtMs >= expiresAtMs) return;
     this.#wanted.set(id, { expiresAtMs, body });
-    this.#timer ??= setInterval(() => this.#writeAll(), everyMs).unref();
+    this.#timer ??= setInterval(() => void this.#writeAll(), everyMs).unref();
   }
 
   close(): void {
@@ -44,7 +47,10 @@ export class RegistrationExtensions {
   }
 
   /** What fails, or meets a change of somebody else, stays wanted. */
-  #writeAll(): void {
+  async #writeAll(): Promise<void> {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    let some: Promise<void>[] = [];
     for (const [id, { expiresAtMs, body }] of this.#wanted) {
       const known = this.#options.find(id);
       if (known?.registration.body !== body || known.registration.expiresAtMs >= expiresAtMs) {
@@ -53,8 +59,14 @@ export class RegistrationExtensions {
       }
       const gainMs = expiresAtMs - known.registration.expiresAtMs;
       const leftMs = known.registration.expiresAtMs - this.#options.now();
-      if (gainMs >= Math.min(worthWritingMs, leftMs / 10)) this.#options.write(known, expiresAtMs).catch(() => {});
+      if (gainMs < Math.min(worthWritingMs, leftMs / 10)) continue;
+      some.push(this.#options.write(known, expiresAtMs).catch(() => {}));
+      if (some.length < mostAtOnce) continue;
+      await Promise.all(some);
+      some = [];
     }
+    await Promise.all(some);
+    this.#isWriting = false;
     if (this.#wanted.size === 0) this.close();
   }
 }
