@@ -29,13 +29,18 @@ export function lendMeters(meters: SharedMeters, tallies: SharedTallies): Borrow
   };
 
   const hasPlaces = async (key: string, limit: number, held: number, wanted: number): Promise<number> => {
-    let has = places.get(key) ?? 0;
-    for (; has > Math.max(wanted, held); has--) meters.release(key);
-    while (has < wanted && (await meters.hold(key, limit)) === 0) has++;
-    if (isGone) for (; has > 0; has--) meters.release(key);
-    if (has === 0) places.delete(key);
-    else places.set(key, has);
-    return has;
+    const has = (): number => places.get(key) ?? 0;
+    const note = (count: number): void => {
+      if (count === 0) places.delete(key);
+      else places.set(key, count);
+    };
+    for (; has() > Math.max(wanted, held); note(has() - 1)) meters.release(key);
+    while (!isGone && has() < wanted && (await meters.hold(key, limit)) === 0) {
+      // Gone while it asked: what it had before is free already.
+      if (isGone) meters.release(key);
+      else note(has() + 1);
+    }
+    return has();
   };
 
   return {
