@@ -31,6 +31,7 @@ import {
   type JournalHealth,
   listenOf,
   type OpenDoors,
+  type ToPrimary,
   type WorkerStart,
 } from './workers/worker-verbs.ts';
 
@@ -235,7 +236,7 @@ export class GatewayWorkers {
       worker,
       workers: count,
       seen: this.#seen,
-      store: { name: store.name, away: awayFor(store.away) },
+      store: { name: store.name, away: awayFor(store.away), gateways: store.gateways },
       identified: registry.identified,
       journal: healthOf(journal),
       secrets: valuesSetByHand(secrets),
@@ -257,13 +258,13 @@ export class GatewayWorkers {
     return null;
   }
 
-  #count(life: ForkedWorker, beat: Beat): null {
-    const { metrics } = this.#parts;
+  #count(life: ForkedWorker, beat: Beat): ToPrimary['beat']['answer'] {
+    const { metrics, store } = this.#parts;
     this.#serving.hear(life, beat);
     for (let i = 0; i < beat.dialsOk; i++) metrics.countConnect(true);
     for (let i = 0; i < beat.dialsFailed; i++) metrics.countConnect(false);
     for (let i = 0; i < beat.unrecorded; i++) metrics.countUnrecorded();
-    return null;
+    return { gateways: store.gateways };
   }
 
   readonly #tellAll: ForkedWorker['channel']['tell'] = (verb, body) => {

@@ -153,14 +153,15 @@ async function serve(
   for (const id of start.identified) registry.noteIdentified(id);
   const counts = { dialsOk: 0, dialsFailed: 0, unrecorded: 0 };
   const beat = new Heartbeat({
-    ask: () => {
+    ask: async () => {
       const told = {
         ...counts,
         openConnections: core.doors.openConnections,
         openCircuits: core.forward.openCircuits,
       };
       counts.dialsOk = counts.dialsFailed = counts.unrecorded = 0;
-      return channel.ask('beat', told);
+      const { gateways } = await channel.ask('beat', told);
+      store.hearGateways(gateways);
     },
   });
   const relay = new JournalRelay({

@@ -7,6 +7,8 @@ export interface SharedStore {
   readonly name: string;
   /** Set while it does not answer. */
   readonly away: StoreAway | null;
+  /** How many gateways have it, this one among them, as last known. */
+  readonly gateways: number;
   readonly registrations: RegistrationStore;
   readonly meters: SharedMeters;
   readonly tallies: SharedTallies;

@@ -21,6 +21,7 @@ export function createEmbeddedStore({ registrations, now }: EmbeddedStoreOptions
   return {
     name: 'embedded',
     away: null,
+    gateways: 1,
     registrations,
     meters: new LocalMeters(now),
     tallies: new LocalTallies(now),

@@ -72,7 +72,7 @@ class RedisStore implements SharedStore {
   readonly #joined: StoreToJoin;
   #link: RedisLink | null = null;
   #away: StoreAway | null = { sinceMs: performance.now(), reason: 'not connected yet' };
-  #peers = 1;
+  gateways = 1;
   /** Since when there is another one of this name. */
   #twinSinceMs: number | null = null;
   #behind = false;
@@ -90,7 +90,7 @@ class RedisStore implements SharedStore {
     const run = (script: RedisScript, ...args: (string | number)[]) => this.#run(script, ...args);
     const state: LenderState = {
       away: () => this.#away !== null,
-      peers: () => this.#peers,
+      peers: () => this.gateways,
       now: () => performance.now(),
     };
     this.#now = options.now ?? Date.now;
@@ -202,7 +202,7 @@ class RedisStore implements SharedStore {
     const times = [aliveMs, aliveMs + (this.#options.graceMs?.() ?? settings.graceMs)];
     const said = [settings.prefix, this.#instance, gateway, ...times, caFingerprint];
     const reply = (await this.#link.run(beat, ...said)) as unknown[];
-    this.#peers = Math.max(1, (reply.length - 2) / 2);
+    this.gateways = Math.max(1, (reply.length - 2) / 2);
     const hasTwin = reply.some((one, i) => i > 2 && i % 2 === 1 && one === gateway && reply[i - 1] !== this.#instance);
     this.#twinSinceMs = hasTwin ? (this.#twinSinceMs ?? performance.now()) : null;
     if (this.#twinLives) this.#odd(twinOf(gateway));

@@ -21,7 +21,9 @@ export type Asking = Pick<Channel<StoreVerbs, Verbs>, 'ask' | 'tell' | 'isClosed
 export interface IpcStoreOptions {
   readonly name: string;
   readonly away: AwayFor | null;
-  /** How many there are, this one among them. */
+  /** How many gateways share what this one has. */
+  readonly gateways: number;
+  /** How many this gateway has, this one among them. */
   readonly workers: number;
   /** Milliseconds that never run backwards. */
   readonly now?: () => number;
@@ -30,6 +32,7 @@ export interface IpcStoreOptions {
 export interface IpcStore extends SharedStore {
   /** What the other process tells. */
   hear(away: AwayFor | null): void;
+  hearGateways(count: number): void;
   changed(change: RegistrationChange): void;
   recall: LeasedMeters['recall'];
 }
@@ -43,8 +46,9 @@ export function createIpcStore(channel: Asking, options: IpcStoreOptions): IpcSt
   const now = options.now ?? (() => performance.now());
   const listeners = new Set<(away: StoreAway | null) => void>();
   let away = awaySince(options.away, now());
+  let { gateways } = options;
   const lender = lenderOver(channel);
-  const state: LenderState = { now, away: () => channel.isClosed, peers: () => options.workers };
+  const state: LenderState = { now, away: () => channel.isClosed, peers: () => options.workers * gateways };
   const meters = createLeasedMeters(lender, state);
   const tallies = new ToldTallies(lender, state);
   const registrations = new IpcRegistrations(channel);
@@ -52,6 +56,9 @@ export function createIpcStore(channel: Asking, options: IpcStoreOptions): IpcSt
     name: options.name,
     get away() {
       return away;
+    },
+    get gateways() {
+      return gateways;
     },
     registrations,
     meters,
@@ -65,6 +72,9 @@ export function createIpcStore(channel: Asking, options: IpcStoreOptions): IpcSt
     hear(told) {
       away = awaySince(told, now());
       for (const listener of listeners) listener(away);
+    },
+    hearGateways(count) {
+      gateways = count;
     },
     changed: (change) => registrations.changed(change),
     async recall(key, kind) {

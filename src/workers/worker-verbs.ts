@@ -50,7 +50,7 @@ export interface WorkerStart {
   readonly userKeys: boolean;
   /** The name of this gateway among those that share a store; null: it is the only one. */
   readonly gatewayName: string | null;
-  readonly store: { readonly name: string; readonly away: AwayFor | null };
+  readonly store: { readonly name: string; readonly away: AwayFor | null; readonly gateways: number };
   readonly identified: readonly string[];
   readonly journal: JournalHealth;
   /** Values that were set by hand. */
@@ -95,7 +95,7 @@ export type ToPrimary = {
   readonly ready: Verb<OpenDoors>;
   /** It cannot serve, and ends. */
   readonly failed: Verb<{ readonly message: string }>;
-  readonly beat: Verb<Beat>;
+  readonly beat: Verb<Beat, { readonly gateways: number }>;
   /** Answered when the journal has taken them. */
   readonly records: Verb<readonly unknown[]>;
   /** The ids of containers that Docker has confirmed. */

@@ -110,6 +110,7 @@ test('what a worker was granted in the same breath in which it is called back is
   const worker = createIpcStore({ ask, tell() {}, isClosed: false } as never, {
     name: 'embedded',
     away: null,
+    gateways: 1,
     workers: 2,
   });
   const rate = { perSecond: 0.001, burst: 100 };

@@ -12,7 +12,7 @@ import { pairedChannels } from '../unit/workers/paired-channels.ts';
 type Told = Pick<ToWorker, 'changed' | 'recall'>;
 
 export interface BesideWorkerParts {
-  readonly store: Pick<SharedStore, 'meters' | 'tallies' | 'vault' | 'locks'>;
+  readonly store: Pick<SharedStore, 'meters' | 'tallies' | 'vault' | 'locks' | 'gateways'>;
   readonly registrations: SharedRegistrations;
   /** One for all workers of a gateway. */
   readonly leases: RecalledLeases;
@@ -49,7 +49,7 @@ export function besideWorker({ store, registrations, leases, mayRegister = true 
       onNonsense: failed,
     },
   );
-  worker = createIpcStore(channel, { name: 'embedded', away: null, workers: 2 });
+  worker = createIpcStore(channel, { name: 'a store', away: null, gateways: store.gateways, workers: 2 });
   registrations.follow(key, {
     name: 'a worker',
     changed: (change) => primary.ask('changed', change),
