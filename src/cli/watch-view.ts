@@ -1,7 +1,7 @@
 // What `sallyport watch` knows and what its keys do: requests as they come, questions that wait, which of them is selected. No
 // terminal and no socket: it is told events and keys, and says what is to be done. Keeps a bounded number of everything.
 import type { Question } from '../flow/approvals.ts';
-import { splitKeys } from './split-keys.ts';
+import { nothingUnfinished, splitKeys, type Unfinished } from './split-keys.ts';
 
 /** A request in the feed, or a note of the journal. Texts are still as they came. */
 export type FeedRecord = Readonly<Record<string, unknown>>;
@@ -52,6 +52,7 @@ export class WatchView {
   #frozen: { readonly all: readonly FeedRecord[]; readonly refusals: readonly FeedRecord[] } | null = null;
   readonly #questions = new Map<string, Question>();
   readonly #perSecond = new Map<number, number>();
+  #unfinished: Unfinished = nothingUnfinished;
   #selected: string | null = null;
   #selectedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -102,7 +103,8 @@ export class WatchView {
 
   /** What a terminal sent at once. A text that was pasted is typed where text is, and presses no keys. */
   type(chunk: string, nowMs: number): readonly Action[] {
-    const { keys, pasted } = splitKeys(chunk);
+    const { keys, pasted, unfinished } = splitKeys(chunk, this.#unfinished);
+    this.#unfinished = unfinished;
     if (this.isTyping) for (const character of pasted) this.#typeFilter(character);
     return keys.map((key) => this.press(key, nowMs));
   }

@@ -28,10 +28,33 @@ test('one that comes behind the selected one does not take the selection', () =>
   expect(view.press('a', nowMs + 60_001)).toMatchObject({ id: 'q5' });
 });
 
+const begins = '\u001b[200~';
+const ends = '\u001b[201~';
+const read = nowMs + 60_000;
+
 test('what is pasted answers nothing, whether the terminal marks it or not', () => {
   const view = viewOf(question('q1'));
-  for (const pasted of ['approve all of them', '\u001b[200~a\u001b[201~', '\u001b[200~a']) {
-    expect(view.type(pasted, nowMs + 60_000)).toEqual([]);
+  for (const pasted of ['approve all of them', `${begins}a${ends}`]) expect(view.type(pasted, read)).toEqual([]);
+  expect(view.type('a', read)).toMatchObject([{ id: 'q1' }]);
+});
+
+test('nor does any part of a paste that comes in several reads', () => {
+  const view = viewOf(question('q1'));
+  for (const part of [begins + 'x'.repeat(4090), 'a', 'banana\n', 'm\r', `d${ends}`]) {
+    expect(view.type(part, read), part.slice(0, 20)).toEqual([]);
   }
-  expect(view.type('a', nowMs + 60_000)).toMatchObject([{ id: 'q1' }]);
+  expect(view.type('a', read)).toMatchObject([{ id: 'q1' }]);
+});
+
+test('nor where a read ends in the middle of a mark, wherever that is', () => {
+  const sent = `${begins}a${ends}`;
+  for (let first = 1; first < sent.length; first++) {
+    for (let second = first; second < sent.length; second++) {
+      const view = viewOf(question('q1'));
+      const parts = [sent.slice(0, first), sent.slice(first, second), sent.slice(second)].filter((part) => part !== '');
+      const done = parts.flatMap((part) => view.type(part, read)).filter((action) => action.do !== 'nothing');
+      expect(done, JSON.stringify(parts)).toEqual([]);
+      expect(view.type('a', read), JSON.stringify(parts)).toMatchObject([{ id: 'q1' }]);
+    }
+  }
 });

@@ -51,6 +51,25 @@ describe('keys of `sallyport watch`', () => {
     expect([view.filter, view.isTyping]).toEqual(['abc d', false]);
   });
 
+  test('that come in two reads are the same keys, and Esc by itself does not wait for more', () => {
+    const view = viewOf(question('q1'), question('q2'));
+    for (const part of ['\u001b', '[', 'B']) view.type(part, nowMs);
+    expect(view.type('a', nowMs)).toMatchObject([{ id: 'q2' }]);
+    view.type('fab', nowMs);
+    view.type('\u001b', nowMs);
+    expect([view.filter, view.isTyping]).toEqual(['', false]);
+    expect(view.type('\u001b', nowMs)).toHaveLength(1);
+    expect(view.type('d', nowMs)).toMatchObject([{ id: 'q2', body: { answer: 'deny' } }]);
+  });
+
+  test('a paste of several reads is typed whole, and Ctrl-C leaves one whose end never comes', () => {
+    const view = viewOf();
+    for (const part of ['f', '\u001b[200~a', 'pi\u001b[2', '01~', '.']) view.type(part, nowMs);
+    expect([view.filter, view.isTyping]).toEqual(['api.', true]);
+    view.type('\u001b[200~x', nowMs);
+    expect(view.type('\u0003', nowMs)).toEqual([{ do: 'quit' }]);
+  });
+
   test('q and Ctrl-C quit', () => {
     expect(viewOf().press('q', later)).toEqual({ do: 'quit' });
     expect(viewOf().press('\u0003', later)).toEqual({ do: 'quit' });
