@@ -1,24 +1,30 @@
 // Text in the cells of a terminal: how wide it is, cut to a width, broken into lines. For text that is printable already
 // (printable.ts); colours are put on afterwards, since they have no width.
 
-/** Drawn over two cells by every terminal that matters. */
+/**
+ * Drawn over two cells, by East Asian Width of Unicode, gaps and blocks of pictures included: a line that is counted too wide is
+ * cut early, one that is counted too narrow loses its end on the screen.
+ */
 const wide: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
-  [0x231a, 0x231b],
+  [0x2329, 0x232a],
   [0x2e80, 0x303e],
-  [0x3041, 0x33ff],
-  [0x3400, 0x4dbf],
-  [0x4e00, 0x9fff],
-  [0xa000, 0xa4cf],
+  [0x3041, 0xa4cf],
+  [0xa960, 0xa97f],
   [0xac00, 0xd7a3],
   [0xf900, 0xfaff],
+  [0xfe10, 0xfe19],
   [0xfe30, 0xfe6f],
   [0xff00, 0xff60],
   [0xffe0, 0xffe6],
-  [0x1f300, 0x1faff],
+  [0x16fe0, 0x1b2ff],
+  [0x1d300, 0x1d37f],
+  [0x1f000, 0x1faff],
   [0x20000, 0x3fffd],
 ];
 
+/** The pictures among narrow symbols: U+2705, U+26A1 and their like. */
+const picture = /^\p{Emoji_Presentation}$/u;
 const marks = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 
 export function widthOf(text: string): number {
@@ -31,7 +37,7 @@ function cellsOf(character: string): number {
   const code = character.codePointAt(0)!;
   if (code < 0x300) return 1;
   if (marks.test(character)) return 0;
-  return wide.some(([from, to]) => code >= from && code <= to) ? 2 : 1;
+  return picture.test(character) || wide.some(([from, to]) => code >= from && code <= to) ? 2 : 1;
 }
 
 /** Exactly so many cells: cut with `…`, or filled with blanks. */

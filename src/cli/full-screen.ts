@@ -18,9 +18,12 @@ export interface ScreenParts {
   onKeys(keys: string): void;
 }
 
-/** With marks around what is pasted, so that it is not taken for keys. */
-const enter = '\u001b[?1049h\u001b[?25l\u001b[?2004h';
-const leave = '\u001b[?2004l\u001b[?25h\u001b[?1049l';
+/**
+ * With marks around what is pasted, so that it is not taken for keys. Without auto-wrap: a line that this terminal draws wider
+ * than we count it must not become two, and scroll a question off the screen.
+ */
+const enter = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h';
+const leave = '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l';
 /** Terminals that know it show a frame at once; the others ignore it. */
 const beginFrame = '\u001b[?2026h\u001b[H';
 const endFrame = '\u001b[J\u001b[?2026l';

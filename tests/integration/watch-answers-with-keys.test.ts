@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const main = (): string => join(command.home, 'package', 'dist', 'main.cjs');
 const environment = () => ({ SALLYPORT_HOME: join(command.home, 'state'), NO_COLOR: '1' });
-const givenBack = '\u001b[?2004l\u001b[?25h\u001b[?1049l';
+const givenBack = '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l';
 
 /** Again as long as nobody watches; then it waits for its answer. */
 const askFor = (path: string): Promise<string> =>
