@@ -3,7 +3,7 @@
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { AllowEntry } from '../policy/allow-entry.ts';
-import type { CompiledPolicy } from '../policy/compiled.ts';
+import type { AllowRule, CompiledPolicy } from '../policy/compiled.ts';
 import { addAllowEntries, CannotEdit } from '../policy/edit-policy.ts';
 import { knownHosts } from '../policy/known-hosts.ts';
 import { embeddedDefault, loadPolicy, loadPolicyText } from '../policy/load-policy.ts';
@@ -20,7 +20,7 @@ export interface LearnedEdit {
   readonly added: string;
   /** How many entries; 0: the file has all of them. */
   readonly count: number;
-  /** Wildcards that would reach a host the file has a rule for by now: for a person to decide. */
+  /** Wildcards and presets that would reach a host the file has a rule for by now: for a person to decide. */
   readonly leftOut: readonly string[];
   /** Throws a CannotEdit when the file is not what was shown. */
   write(): Promise<void>;
@@ -37,7 +37,7 @@ export async function planLearned(
   const entries = proposal.entries.map(asEntry);
   if (config === null) return planNew(proposal, entries, machine);
   const now = compiled(await loadPolicy(config, machine), config);
-  const { missing, leftOut } = missingIn(now, entries);
+  const { missing, leftOut } = await withoutWideningPresets(config, now, missingIn(now, entries), machine);
   if (missing.length === 0) {
     return { file: config, isNew: false, line: 1, added: '', count: 0, leftOut, write: async () => {} };
   }
@@ -90,7 +90,7 @@ interface Missing {
 /** Without those that the policy has a word about by now: a preset is there, or somebody wrote a rule. */
 function missingIn(policy: CompiledPolicy, entries: readonly AllowEntry[]): Missing {
   const known = knownHosts(policy);
-  const presets = new Set(policy.allow.map(({ name }) => /\(preset (.+)\)$/.exec(name)?.[1]));
+  const presets = new Set(policy.allow.map(presetOf));
   const hosts = entries.flatMap(({ host }) => host ?? []);
   const leftOut = hosts.filter(
     (host) => host.startsWith('*.') && !known.names(host) && known.reachedBelow(host.slice(2)),
@@ -100,6 +100,31 @@ function missingIn(policy: CompiledPolicy, entries: readonly AllowEntry[]): Miss
     return host !== undefined && !known.names(host) && !leftOut.includes(host);
   });
   return { missing, leftOut };
+}
+
+/** Which hosts a preset has, and what it allows there, is known when it is compiled: it may be more than somebody wrote. */
+async function withoutWideningPresets(
+  file: string,
+  now: CompiledPolicy,
+  { missing, leftOut }: Missing,
+  machine: MachineFiles,
+): Promise<Missing> {
+  const presets = missing.filter(({ preset }) => preset !== undefined);
+  if (presets.length === 0) return { missing, leftOut };
+  const known = knownHosts(now);
+  const isKnown = (host: string): boolean =>
+    known.names(host) || (host.startsWith('*.') && known.reachedBelow(host.slice(2)));
+  const { policy } = await planEdit(file, presets, machine);
+  const widening = new Set(policy.allow.filter(({ host }) => isKnown(host.text)).map(presetOf));
+  const widens = ({ preset }: AllowEntry): boolean => preset !== undefined && widening.has(preset);
+  return {
+    missing: missing.filter((entry) => !widens(entry)),
+    leftOut: [...leftOut, ...missing.filter(widens).map(({ preset }) => `preset ${preset}`)],
+  };
+}
+
+function presetOf({ name }: AllowRule): string | undefined {
+  return /\(preset (.+)\)$/.exec(name)?.[1];
 }
 
 function compiled(result: PolicyResult, file: string): CompiledPolicy {

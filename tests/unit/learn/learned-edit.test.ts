@@ -8,6 +8,8 @@ import { type LearnedSession, LearnedSessions } from '../../../src/learn/learned
 import { thisMachine } from '../../../src/policy/machine-files.ts';
 
 const machine = { ...thisMachine(), run: async () => null };
+/** Whose package managers have no configuration of their own. */
+const bareMachine = { ...machine, env: {}, home: '/nowhere' };
 let folder: string;
 
 beforeEach(() => {
@@ -61,6 +63,26 @@ describe('what was learned becomes lines', () => {
     expect(edit.leftOut).toEqual(['*.big.example']);
     await edit.write();
     expect((await planLearned(session({ config, entries }), machine)).count).toBe(0);
+  });
+
+  test.each([
+    ['asks a person', '{ host: pypi.org, ask: true }'],
+    ['allows one path', '{ host: pypi.org, methods: [GET], paths: [/simple/six/] }'],
+    ['is a wildcard', '{ host: "*.pythonhosted.org", methods: [HEAD] }'],
+  ])('a preset does not go over a rule of the configuration that %s', async (_what, rule) => {
+    const config = join(folder, 'policy.yaml');
+    const before = `version: 1\nallow:\n  - ${rule}\n`;
+    writeFileSync(config, before);
+    const pypi = { preset: 'pypi', comment: 'learned' };
+    const alone = await planLearned(session({ config, entries: [pypi] }), bareMachine);
+    expect([alone.count, alone.added, alone.leftOut]).toEqual([0, '', ['preset pypi']]);
+    await alone.write();
+    expect(readFileSync(config, 'utf8')).toBe(before);
+    // What is beside it is added.
+    const entries = [pypi, { preset: 'anthropic' }, { host: 'b.example' }];
+    const edit = await planLearned(session({ config, entries }), bareMachine);
+    expect([edit.count, edit.leftOut]).toEqual([2, ['preset pypi']]);
+    expect(edit.added).toBe('  - preset: anthropic\n  - { host: b.example, methods: [GET, HEAD] }');
   });
 
   test('a wildcard that the configuration has by now is not missing', async () => {
