@@ -1,5 +1,5 @@
 // One case of `sallyport policy test`, judged by the code of the path without a gateway: no credential, no upstream and no
-// network is there. What would have to be asked of GitHub is undecided, never guessed.
+// network is there. What would have to be asked of GitHub, or read from a body of git, is undecided, never guessed.
 import { canonicalise } from './accept/accept-stage.ts';
 import { findAllowRule } from './authorize/allow-rules.ts';
 import { judgeCommands } from './authorize/git/judge-commands.ts';
@@ -18,13 +18,21 @@ import type { CompiledPolicy } from './policy/compiled.ts';
 import type { CasePush, CaseRequest, CaseSandbox, PolicyCase } from './policy/policy-cases.ts';
 import { type RehearsedRequest, rehearse } from './rehearse.ts';
 
-/** A rule would ask GitHub, or the server of a repository, and nobody is there to ask. */
+/** What decides is not here: a server that nobody can ask, or a body that only the door reads. */
 class Undecided extends Error {
   override readonly name = 'Undecided';
+  readonly rule: string;
+  readonly hint: string;
+
+  constructor(message: string, rule: string, hint = 'Leave it out of the cases, or write `expect: undecided`.') {
+    super(message);
+    this.rule = rule;
+    this.hint = hint;
+  }
 }
 
 function undecided(what: string): never {
-  throw new Undecided(`it depends on ${what}, which only GitHub knows`);
+  throw new Undecided(`it depends on ${what}, which only GitHub knows`, 'built-in: asked of GitHub');
 }
 
 const nobodyToAsk: GithubPorts = {
@@ -51,6 +59,8 @@ export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights
     const { permission, canonical } = flow;
     const { rule, askedBy } = permission;
     const isAsked = askedBy !== undefined;
+    // A person is asked before the body is read.
+    if (asked.kind === 'request' && !isAsked) leaveToTheDoor(permission);
     return {
       outcome: isAsked ? 'ask' : 'allowed',
       code: null,
@@ -63,9 +73,8 @@ export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights
   } catch (error) {
     const open = undecidedIn(error);
     if (open !== null) {
-      const hint = 'Leave it out of the cases, or write `expect: undecided`.';
-      const rule = 'built-in: asked of GitHub';
-      return { outcome: 'undecided', code: null, rule, reason: open.message, hint, credential: null, touched };
+      const { rule, message: reason, hint } = open;
+      return { outcome: 'undecided', code: null, rule, reason, hint, credential: null, touched };
     }
     if (!(error instanceof Refusal)) throw error;
     const { code, rule, message: reason, hint } = error;
@@ -77,6 +86,29 @@ export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights
 function undecidedIn(error: unknown): Undecided | null {
   for (let one = error; one instanceof Error; one = one.cause) if (one instanceof Undecided) return one;
   return null;
+}
+
+/** Pushes and LFS are judged by what only the path reads. */
+function leaveToTheDoor({ git }: Permission): void {
+  if (git?.operation === 'receive-pack') {
+    throw new Undecided(
+      'it depends on the refs, the history and the files of the push, which are in its body and read at the door alone',
+      'built-in: a push is judged by its body',
+      'Write it as `push:`, leave it out of the cases, or write `expect: undecided`.',
+    );
+  }
+  if (git?.operation === 'lfs-object') {
+    throw new Undecided(
+      'it depends on the ticket in its address, which only the gateway that gave it out knows',
+      'built-in: LFS objects by ticket',
+    );
+  }
+  if (git?.operation.startsWith('lfs-')) {
+    throw new Undecided(
+      `it depends on what it asks of LFS (${git.operation}), which is read at the door alone`,
+      'built-in: LFS is judged by its body',
+    );
+  }
 }
 
 function sandboxWith(rights: CaseSandbox): Sandbox {

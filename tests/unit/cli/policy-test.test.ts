@@ -40,6 +40,7 @@ interface CaseData {
   outcome: string;
   rule: string;
   reason: string;
+  hint: string;
   differences: string[];
 }
 
@@ -124,6 +125,43 @@ describe('sallyport policy test', () => {
 `);
     for (const { outcome, passed, reason } of verdicts) expect([outcome, passed], reason).toEqual(['undecided', false]);
     expect(verdicts[0]!.reason).toContain('which only GitHub knows');
+  });
+
+  test('what the body of a push or of LFS decides is undecided, and the words do not send anybody to GitHub', async () => {
+    const batch = `{operation: upload, ref: {name: refs/heads/main}, objects: [{oid: ${'1'.repeat(64)}, size: 1}]}`;
+    const verdicts = await verdictsOf(`
+  - name: push
+    request:
+      method: POST
+      url: https://github.com/acme/widgets.git/git-receive-pack
+      headers: {content-type: application/x-git-receive-pack-request}
+      body: garbage
+    expect: allowed
+  - name: upload
+    request:
+      method: POST
+      url: https://github.com/acme/widgets.git/info/lfs/objects/batch
+      headers: {content-type: application/vnd.git-lfs+json}
+      json: ${batch}
+    expect: allowed
+  - {name: lock, request: POST https://github.com/acme/widgets.git/info/lfs/locks, expect: allowed}
+  - {name: unlock, request: POST https://github.com/acme/widgets.git/info/lfs/locks/1/unlock, expect: allowed}
+  - {name: verify, request: POST https://github.com/acme/widgets.git/info/lfs/locks/verify, expect: allowed}
+`);
+    for (const { name, outcome, passed, reason, rule } of verdicts) {
+      expect([outcome, passed], name).toEqual(['undecided', false]);
+      expect(`${reason} ${rule}`, name).not.toContain('GitHub');
+    }
+    expect(verdicts[0]).toMatchObject({
+      rule: 'built-in: a push is judged by its body',
+      hint: 'Write it as `push:`, leave it out of the cases, or write `expect: undecided`.',
+    });
+    const others = await verdictsOf(`
+  - {name: of another, request: POST https://github.com/acme/other.git/git-receive-pack, expect: refused, code: repo.not-allowed}
+  - {name: the refs, request: "GET https://github.com/acme/widgets.git/info/refs?service=git-receive-pack", expect: allowed}
+  - {name: a fetch, request: POST https://github.com/acme/widgets.git/git-upload-pack, expect: allowed}
+`);
+    expect(others.filter(({ passed }) => !passed)).toEqual([]);
   });
 
   test('a push is judged by its ref, and by the history and the paths that the case says it has', async () => {
