@@ -16,7 +16,7 @@ import { zeroId } from './git-wire/ref-name.ts';
 import type { JudgedCase } from './policy/case-verdict.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 import type { CasePush, CaseRequest, CaseSandbox, PolicyCase } from './policy/policy-cases.ts';
-import { type RehearsedRequest, rehearse } from './rehearse.ts';
+import { type Rehearsed, type RehearsedRequest, rehearse } from './rehearse.ts';
 
 /** What decides is not here: a server that nobody can ask, or a body that only the door reads. */
 class Undecided extends Error {
@@ -51,13 +51,21 @@ const nobodyToAsk: GithubPorts = {
 
 export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights }: PolicyCase): Promise<JudgedCase> {
   const sandbox = sandboxWith(rights);
-  const request = asked.kind === 'push' ? requestOf(asked) : tried(asked);
-  const touched = rulesTouched(policy, sandbox, request);
+  const touched: string[] = [];
+  const judge = async (request: RehearsedRequest): Promise<Rehearsed> => {
+    touched.push(...rulesTouched(policy, sandbox, request));
+    const rehearsed = await rehearse(policy, sandbox, request, nobodyToAsk);
+    touched.push(rehearsed.flow.permission.rule);
+    return rehearsed;
+  };
   try {
-    const { flow, reason } = await rehearse(policy, sandbox, request, nobodyToAsk);
+    // git asks for the refs first: what is refused there never becomes a push, and what is asked there is asked.
+    const first = asked.kind === 'push' ? await judge(advertisementOf(asked)) : null;
+    const { flow, reason } = await judge(asked.kind === 'push' ? requestOf(asked) : tried(asked));
     if (asked.kind === 'push') refusePush(policy, sandbox, asked);
     const { permission, canonical } = flow;
-    const { rule, askedBy } = permission;
+    const { rule } = permission;
+    const askedBy = first?.flow.permission.askedBy ?? permission.askedBy;
     const isAsked = askedBy !== undefined;
     // A person is asked before the body is read.
     if (asked.kind === 'request' && !isAsked) leaveToTheDoor(permission);
@@ -68,7 +76,7 @@ export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights
       reason: asked.kind === 'push' ? judgedOf(asked) : reason,
       hint: '',
       credential: credentialOf(policy, permission, canonical),
-      touched: [...touched, rule, ...(isAsked ? [askedBy] : [])],
+      touched: [...touched, ...(isAsked ? [askedBy] : [])],
     };
   } catch (error) {
     const open = undecidedIn(error);
@@ -117,6 +125,12 @@ function sandboxWith(rights: CaseSandbox): Sandbox {
 
 function tried({ method, url, headers, body }: CaseRequest): RehearsedRequest {
   return { method, url, headers, body };
+}
+
+/** The request with which git begins a push. */
+function advertisementOf({ host, repository }: CasePush): RehearsedRequest {
+  const url = `https://${host}/${repository}.git/info/refs?service=git-receive-pack`;
+  return { method: 'GET', url, headers: {}, body: null };
 }
 
 /** The request with which git sends a push. */

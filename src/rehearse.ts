@@ -23,7 +23,7 @@ export interface RehearsedRequest {
   readonly body: string | null;
 }
 
-interface Rehearsed {
+export interface Rehearsed {
   readonly flow: Authorized;
   /** What of it is judged only when it comes; `allowed` when nothing is. */
   readonly reason: string;

@@ -17,6 +17,10 @@ allow:
   - host: asked.example.com
     ask: true
   - host: never.example.com
+  - {host: postable.example.com, methods: [POST]}
+  - {host: gitea.example.com, methods: [GET], ask: true}
+  - {host: gitea.example.com, methods: [POST]}
+git: {hosts: [postable.example.com, gitea.example.com]}
 github: {effects: {bot: {ask: [merge, approve]}}}
 policy: {blocked_api_patterns: {}}
 `;
@@ -184,6 +188,19 @@ describe('sallyport policy test', () => {
     );
     expect(verdicts.filter(({ passed }) => !passed)).toEqual([]);
     expect(verdicts[0]!.reason).toBe('allowed; its history and the files it changes are judged when it comes');
+  });
+
+  test('a push that git could not begin is refused there, and one whose beginning waits for a person waits', async () => {
+    const push = (name: string, host: string, rest: string) =>
+      `  - {name: ${name}, push: {repo: acme/widgets, branch: sandbox/x, host: ${host}.example.com}, ${rest}}\n`;
+    const cases =
+      push('no refs', 'postable', 'expect: refused, code: method.not-allowed, rule: "allow[5]"') +
+      push('asked', 'gitea', 'expect: ask, rule: "allow[6]"');
+    const verdicts = await verdictsOf(cases);
+    expect(verdicts.filter(({ passed }) => !passed)).toEqual([]);
+    const { out } = await runCases(`sandbox: {repos: [acme/widgets]}\ncases:\n${cases}`);
+    expect(out).toContain('no case touches allow[4]');
+    expect(out).not.toMatch(/touches allow\[[567]\]/);
   });
 
   test('every error of a file is told at once with line and column, nothing is run, exit 2', async () => {
