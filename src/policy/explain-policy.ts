@@ -52,7 +52,7 @@ function hosts(policy: CompiledPolicy, isOperator: boolean, full: boolean): stri
   const rest = policy.allow.some(({ host }) => host.text === '*')
     ? 'Where several entries cover a request, the first decides: full names before wildcards, wildcards before the rest.'
     : 'Every other host is refused, and its name does not resolve.';
-  const judged = policy.allow.some(({ host }) => servesGit(policy, host.text))
+  const judged = reachesGit(policy)
     ? ['On hosts of git, GitHub among them, each call is judged by its repository and by what it would do as well.']
     : [];
   return [...sentences, ...judged, rest];
@@ -65,8 +65,7 @@ const textsOf = (list: readonly { readonly text: string }[]): string =>
   );
 
 function repositories(policy: CompiledPolicy, { repos, authMode, allowedBranches }: ExplainedSandbox): string[] {
-  const git = policy.allow.some(({ host }) => servesGit(policy, host.text));
-  if (!git) return [];
+  if (!reachesGit(policy)) return [];
   const others = policy.publicFetch
     ? 'Other repositories may be fetched as anybody could, without a credential.'
     : 'To git and to an API every other repository is refused, also to read.';
@@ -96,8 +95,9 @@ function repositories(policy: CompiledPolicy, { repos, authMode, allowedBranches
   return sentences;
 }
 
-function servesGit(policy: CompiledPolicy, host: string): boolean {
-  return policy.githubHosts.includes(host) || policy.gitHosts.has(host);
+/** Also by a wildcard. In a tunnel nothing is judged. */
+function reachesGit({ githubHosts, gitHosts, rulesFor }: CompiledPolicy): boolean {
+  return [...githubHosts, ...gitHosts].some((host) => rulesFor(host).some(({ tunnel }) => !tunnel));
 }
 
 function branchesIn(patterns: readonly string[]): string {

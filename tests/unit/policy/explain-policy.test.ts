@@ -85,6 +85,21 @@ describe('the policy in sentences', () => {
     expect(text).toContain('DELETE on any host, whatever else allows it, where the path matches');
   });
 
+  test.each([
+    ['by a wildcard', '- host: "*.corp.example"'],
+    ['by its own name', '- host: git.corp.example'],
+    ['after a person has agreed', '- {host: "*", ask: true}'],
+  ])('repositories and pushes are spoken of where a host of git is reached %s', async (_how, entry) => {
+    const policy = (rule: string) => `version: 1\nallow:\n  ${rule}\ngit: {hosts: [git.corp.example]}\n`;
+    const text = await explained(policy(entry));
+    expect(text).toContain('On hosts of git, GitHub among them, each call is judged by its repository');
+    expect(text).toContain('# Repositories\nThe sandbox may fetch from, and push to, acme/widgets.');
+    expect(text).toContain('Nobody pushes to the protected branches');
+    for (const other of ['- host: "*.other.example"', '- {host: "*.corp.example", tunnel: true}']) {
+      expect(await explained(policy(other))).not.toMatch(/# Repositories|On hosts of git/);
+    }
+  });
+
   test('it is that of one sandbox: its mode, its repositories, its branches, its credentials', async () => {
     const own = { repos: ['o/*'], authMode: 'user', allowedBranches: [], credentials: ['mine'] } as const;
     const text = await explained(rich, operator, own);
