@@ -32,7 +32,7 @@ export async function choose(
       agents: await chooseAgents(questions, context, defaults.agents),
       gitHosts: await chooseHosts(questions, survey.gitHosts, how.isInDoubt),
       asks: await questions.askYesOrNo(
-        'Ask you about hosts that the policy does not name, instead of refusing them at once?',
+        'Ask you about reads that the policy does not cover, on any host, instead of refusing them at once?',
         defaults.asks,
       ),
     };

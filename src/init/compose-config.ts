@@ -8,7 +8,7 @@ export interface Choices {
   readonly agents: readonly string[];
   /** Hosts of the remotes that sandboxes may reach; the others are left as comments. */
   readonly gitHosts: ReadonlySet<string>;
-  /** A person is asked about every host that nothing names. */
+  /** A person is asked about every host, for what nothing else covers. */
   readonly asks: boolean;
   /** Where editors find the schema; null: not said. */
   readonly schema: string | null;
@@ -84,7 +84,7 @@ function composeAllow(survey: Survey, choices: Choices, allowed: ReadonlyMap<str
     if (!allowed.has(preset)) lines.push(`  # - preset: ${preset} # there is a credential: ${where}`);
   }
   if (!allowed.has('github') && !spare.has('github')) lines.push('  # - preset: github # to read what is public there');
-  const asked = ['- host: "*" # every host that nothing above names', '  methods: [GET, HEAD]', '  ask: true'];
+  const asked = ['- host: "*" # every host, for what no other entry covers', '  methods: [GET, HEAD]', '  ask: true'];
   lines.push(
     '',
     '  # With `ask: true` the request waits, and you answer on the page, in `sallyport watch` or with `sallyport approve`.',

@@ -22,7 +22,7 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   allow: 'The allowlist: what is not here is refused. The first entry that covers a request decides.',
   'allow[].preset': ['The name of a preset, which brings its hosts and its credentials.', 'anthropic', 'github'],
   'allow[].host': [
-    'A host, or a list: `*.example.com` is every subdomain and never the apex; `*` needs `ask: true`.',
+    'A host, or a list: `*.example.com` is every subdomain and never the apex; `*`, with `ask: true`, is every host, for what no other entry covers.',
     'api.example.com',
     '*.example.com',
   ],

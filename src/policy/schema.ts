@@ -65,7 +65,7 @@ const method = textRead<string>((text) => {
 
 export const methodName = method;
 
-/** Where a person is asked, `*` may stand for every host that nothing else names. */
+/** Where a person is asked, `*` may stand for every host, for what no other entry covers. */
 const allowedHost = textRead<HostPattern>(
   (text) => (text === anyHost.text ? { value: anyHost } : parseHostPattern(text)),
   'a host name such as api.example.com or "*.example.com"',

@@ -64,7 +64,9 @@ describe('the policy in sentences', () => {
     expect(text).toContain('*.pinned.example: anything, passed on undecrypted and without a credential');
     expect(text).toContain('old.example: every method and path, also over plain http');
     expect(text).toContain('one.example and two.example: GET (reading)');
-    expect(text).toContain('Every host that no other entry names: GET (reading), after a person has agreed');
+    // Also a host that another entry names, where that one does not cover the request.
+    expect((await policyOf(rich)).rulesFor('one.example').map(({ name }) => name)).toEqual(['allow[5]', 'allow[6]']);
+    expect(text).toContain('Every host, for what no other entry covers: GET (reading), after a person has agreed');
     expect(text).not.toContain('Every other host is refused');
     expect(text).toContain('waits at the door for up to 45 seconds');
   });
