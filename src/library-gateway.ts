@@ -77,7 +77,7 @@ export interface RecordFilter {
   readonly refusedOnly?: boolean;
   /** How many of the newest that are there already. Default: 100; with `follow` none. */
   readonly limit?: number;
-  /** Goes on with every further one as it happens, until `signal`, or until the loop is left. */
+  /** Goes on with every further one as it happens, until `signal`, `stop`, or until the loop is left. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -153,6 +153,9 @@ export interface SallyportGateway extends AsyncDisposable {
   readonly questions: Questions;
   /** Reads the policy again, or takes another object. Rejects with `PolicyRejected`; the old one then stays in force. */
   reload(config?: PolicyDocument): Promise<void>;
-  /** Lets open requests end, for ten seconds at most, then closes everything. May be called again. */
+  /**
+   * Lets open requests end, for ten seconds at most, then closes everything. May be called again. What would change something
+   * rejects from then on, with `LaunchError`, and loops that follow end.
+   */
   stop(): Promise<void>;
 }

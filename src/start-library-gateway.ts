@@ -1,13 +1,15 @@
 // Starts a gateway for a program: what `sallyport up` does, without what a command does to its process. A thin door to the same
 // service: decides nothing, and gives out no value of a credential.
 import { resolve } from 'node:path';
+import type { HealthReport } from './admin/admin-ports.ts';
 import type { Gateway } from './cli/gateway-port.ts';
 import { loadService } from './cli/load-service.ts';
 import { deskOfGateway } from './cli/sandbox-desk.ts';
 import { sealMemory } from './kit/core-dumps.ts';
 import { findHome } from './kit/home.ts';
+import { LaunchError } from './launch/sandbox-plan.ts';
 import { logOf, recordsOf, rememberDesk } from './library-desk.ts';
-import type { GatewayOptions, SallyportGateway } from './library-gateway.ts';
+import type { GatewayOptions, PolicyDocument, SallyportGateway } from './library-gateway.ts';
 import { PolicySource } from './library-policy.ts';
 
 /** Who has answered, as the journal says it. */
@@ -33,55 +35,79 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Sallyp
     userKeys: options.userKeys === true,
     ...(options.doors !== undefined && { doors: options.doors }),
   });
-  const opened = openGateway(gateway, home, source);
-  rememberDesk(opened, deskOfGateway(gateway.desk));
-  return opened;
+  return openGateway(gateway, home, source);
 }
 
 function openGateway(gateway: Gateway, home: string, source: PolicySource): SallyportGateway {
   const { desk, summary } = gateway;
+  const over = new AbortController();
   let stopping: Promise<void> | null = null;
   const stop = (): Promise<void> => {
-    stopping ??= gateway.stop();
+    // Who follows hears of what is served until then.
+    stopping ??= gateway.stop().finally(() => over.abort());
     return stopping;
   };
-  return {
+  /** From then on the state directory may be another gateway's: what would write there rejects. */
+  const refuseStopped = (): void => {
+    if (stopping === null) return;
+    throw new LaunchError('this gateway has been stopped', 'Start another with startGateway.');
+  };
+  const whileOpen =
+    <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result> | Result) =>
+    async (...given: Given): Promise<Result> => {
+      refuseStopped();
+      return call(...given);
+    };
+  const untilOver = (signal: AbortSignal | undefined): AbortSignal =>
+    signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
+  const register = whileOpen((registration: unknown) => desk.register(registration));
+  const unregister = whileOpen((idOrIp: string) => desk.unregister(idOrIp));
+  const renew = whileOpen((id: string) => desk.renew(id));
+  const reload = whileOpen(async (config?: PolicyDocument) => {
+    if (config === undefined) return gateway.reload();
+    const before = source.replace(config);
+    try {
+      await gateway.reload();
+    } catch (error) {
+      before();
+      throw error;
+    }
+  });
+  const opened: SallyportGateway = {
     doors: summary.doors,
     adminSocket: summary.adminSocket,
     home,
     caPath: summary.caPath,
     warnings: summary.warnings,
     dashboard: () => desk.dashboardAddress(),
-    register: (registration) => desk.register(registration),
-    unregister: (idOrIp) => desk.unregister(idOrIp),
-    renew: (id) => desk.renew(id),
+    register,
+    unregister,
+    renew,
     list: async () => desk.list(),
-    setCredential: async (name, value) => desk.setCredential(name, value),
-    removeCredential: async (name) => desk.removeCredential(name),
+    setCredential: whileOpen((name, value) => desk.setCredential(name, value)),
+    removeCredential: whileOpen((name) => desk.removeCredential(name)),
     credentials: () => desk.listCredentials(),
     check: (question) => desk.check(question),
     explain: (sandbox) => desk.explain(sandbox),
     health: () => desk.health(),
-    requests: (filter = {}) => recordsOf(desk, filter),
+    requests: (filter = {}) =>
+      recordsOf(desk, filter.follow === true ? { ...filter, signal: untilOver(filter.signal) } : filter),
     questions: {
       list: () => desk.questions.list(),
       approvals: () => desk.questions.approvals(),
       preview: (id, scope) => desk.questions.preview(id, scope),
-      answer: (id, answer) => desk.questions.answer(id, { ...answer, by: answer.by ?? ownProgram }),
-      withdraw: (approvalId) => desk.questions.withdraw(approvalId, ownProgram),
-      watch: (signal) => desk.questions.watch(signal),
+      answer: whileOpen((id, answer) => desk.questions.answer(id, { ...answer, by: answer.by ?? ownProgram })),
+      withdraw: whileOpen((approvalId) => desk.questions.withdraw(approvalId, ownProgram)),
+      watch: (signal) => desk.questions.watch(untilOver(signal)),
     },
-    async reload(config) {
-      if (config === undefined) return gateway.reload();
-      const before = source.replace(config);
-      try {
-        await gateway.reload();
-      } catch (error) {
-        before();
-        throw error;
-      }
-    },
+    reload,
     stop,
     [Symbol.asyncDispose]: stop,
   };
+  const health = (): HealthReport => {
+    refuseStopped();
+    return desk.health();
+  };
+  rememberDesk(opened, deskOfGateway({ health, register, unregister, renew }));
+  return opened;
 }
