@@ -73,6 +73,7 @@ function openGateway(gateway: Gateway, home: string, source: PolicySource): Sall
       throw error;
     }
   });
+  let reloaded: Promise<unknown> = Promise.resolve();
   const opened: SallyportGateway = {
     doors: summary.doors,
     adminSocket: summary.adminSocket,
@@ -100,7 +101,12 @@ function openGateway(gateway: Gateway, home: string, source: PolicySource): Sall
       withdraw: whileOpen((approvalId) => desk.questions.withdraw(approvalId, ownProgram)),
       watch: (signal) => desk.questions.watch(untilOver(signal)),
     },
-    reload,
+    reload(config) {
+      // One after the other: who shares a load with another would hear what became of that one's policy.
+      const turn = reloaded.then(() => reload(config));
+      reloaded = turn.catch(() => {});
+      return turn;
+    },
     stop,
     [Symbol.asyncDispose]: stop,
   };

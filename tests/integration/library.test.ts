@@ -138,6 +138,25 @@ describe('a program that starts a gateway', () => {
     expect((await gateway.check(question)).allowed).toBe(false);
   });
 
+  test('reloads several at once: each hears what became of its own policy', async () => {
+    const sendsTo = (methods: readonly string[]) => ({
+      ...policy,
+      allow: [{ host, methods, plain_http: true, ports: [80] }],
+    });
+    const bad = { ...policy, alow: [] };
+    const results = await Promise.allSettled([
+      ...[bad, sendsTo(['PUT']), { ...policy, allow: 7 }, sendsTo(['POST']), bad].map((one) => gateway.reload(one)),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual([
+      ...['rejected', 'fulfilled', 'rejected', 'fulfilled', 'rejected'],
+    ]);
+    const allowed = async (method: string) => (await gateway.check({ method, url: `http://${host}/` })).allowed;
+    expect([await allowed('PUT'), await allowed('POST')]).toEqual([false, true]);
+    await gateway.reload();
+    expect(await allowed('POST')).toBe(true);
+    await gateway.reload(policy);
+  });
+
   test('hears in words that a state directory is taken, and may have another gateway elsewhere', async () => {
     await expect(startGateway({ config: policy, home: join(ground, 'state'), log: false })).rejects.toBeInstanceOf(
       HomeInUse,
