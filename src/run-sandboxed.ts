@@ -92,6 +92,9 @@ export interface SandboxRun extends AsyncDisposable {
   review(): Promise<readonly string[]>;
 }
 
+/** More than any run that somebody looks through; without a limit the newest hundred are all there is. */
+const maxRefusals = 200_000;
+
 /**
  * Runs a command in a sandbox that has no network but the gateway's door, no credential, and works unmodified.
  *
@@ -187,7 +190,7 @@ function follow(
     requests,
     async refusals() {
       const found: RequestRecord[] = [];
-      for await (const record of requests({ refusedOnly: true })) found.push(record);
+      for await (const record of requests({ refusedOnly: true, limit: maxRefusals })) found.push(record);
       return found;
     },
     review: () => started.review(),

@@ -199,6 +199,17 @@ describe('a program that runs a command in a sandbox', () => {
     expect((await gateway.list()).map(({ id }) => id)).toEqual([]);
   });
 
+  test('has all that it was refused, however much that is', async () => {
+    const script = `curl -s -o /dev/null -X POST "http://${host}/[1-130]"`;
+    const run = await runSandboxed({ gateway, command: ['sh', '-c', script], cwd: folder('much') });
+    run.stdout!.resume();
+    run.stderr!.resume();
+    expect(await run.exitCode).toBe(0);
+    const paths = async () => (await run.refusals()).map(({ path }) => path);
+    await eventually(async () => (await paths()).at(-1) === '/130', 'the last is in the journal');
+    expect(await paths()).toEqual(Array.from({ length: 130 }, (_, at) => `/${at + 1}`));
+  });
+
   test('answers in the place of a person what its policy asks about', async () => {
     const stop = new AbortController();
     const answering = (async () => {
