@@ -12,8 +12,8 @@ import type { Kept, KeptUpstreams } from './kept-upstreams.ts';
 const idleMs = 60_000;
 /** To take leave in good order. */
 const farewellMs = 2_000;
-/** What may come of an answer that nobody reads. */
-const streamWindowBytes = 256 * 1024;
+/** What may come of an answer that nobody reads. Less would slow a clone from far away: a round trip brings no more than this. */
+const streamWindowBytes = 1024 * 1024;
 /** An upstream answers what it is asked, and has less to say for itself than a client. */
 const wasteBurstBytes = 128 * 1024;
 /** A frame has a head of nine bytes; one with a few hundred bytes of content pays for it. */

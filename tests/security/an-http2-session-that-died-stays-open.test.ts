@@ -9,7 +9,7 @@ import { openTls } from '../support/tunnel-client.ts';
 let ground: AttackGround;
 
 beforeAll(async () => {
-  ground = await openAttackGround({ limits: { idle_timeout_ms: 100, client_head_timeout_ms: 500 } });
+  ground = await openAttackGround({ limits: { idle_timeout_ms: 2_000, client_head_timeout_ms: 4_000 } });
 });
 
 afterAll(() => ground.stop());
