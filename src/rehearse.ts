@@ -2,11 +2,13 @@
 // `sallyport policy test`. Sends nothing on; what the rules must ask GitHub they ask through the ports they are handed.
 import { canonicalise } from './accept/accept-stage.ts';
 import { effectRule } from './authorize/ask-person.ts';
+import { refuseBareBody } from './authorize/bare-requests.ts';
 import { decide } from './authorize/decide.ts';
 import { bindRepository, readJsonObject, refuseParameters } from './authorize/github/authorize-github.ts';
 import { askJudge } from './authorize/github/authorize-graphql.ts';
 import type { GithubPorts } from './authorize/github/github-ports.ts';
 import { hasJudgedBody, judgeGithubBody } from './authorize/github/judge-body.ts';
+import type { Framing } from './flow/exchange.ts';
 import type { Arrived, Authorized, CanonicalRequest, GitOperation, Identified, Permission } from './flow/flow.ts';
 import type { GithubEffect } from './flow/github-effects.ts';
 import { HeaderList } from './flow/header-list.ts';
@@ -39,6 +41,7 @@ export async function rehearse(
   const arrived = arrive(asked);
   const canonical = canonicalise(arrived.request);
   const permission = decideLikeThePath(policy, sandbox, canonical, arrived.request.headers);
+  refuseBareBody(canonical, permission, framingOf(asked.body));
   const identified: Identified = { ...arrived, canonical, sandbox };
   const effects =
     permission.github === null ? [] : await judgeGithub(github, identified, permission, policy, asked.body);
@@ -46,6 +49,10 @@ export async function rehearse(
   const reason = reasonOf(permission, canonical.method, asked.body !== null);
   const askedBy = isAsked ? { askedBy: effectRule(identified) } : {};
   return { flow: { ...identified, permission: { ...permission, ...askedBy } }, reason };
+}
+
+function framingOf(body: string | null): Framing {
+  return body === null ? { kind: 'none' } : { kind: 'length', bytes: Buffer.byteLength(body) };
 }
 
 function arrive({ method, url, headers: given, body }: RehearsedRequest): Arrived {

@@ -44,7 +44,7 @@ export function createAuthorizeStage(
     if (canonical.kind === 'tunnel') refuseOtherName(canonical, request.sni, request.hiddenName);
     // Asking for a tunnel or a name is not a request yet: what comes after it is counted, and asked about.
     if (canonical.kind === 'connect' || canonical.kind === 'lookup') return learn(flow, { permission });
-    refuseBareBody(flow, permission);
+    refuseBareBody(canonical, permission, flow.exchange.requestFraming);
     if (permission.askedBy !== undefined && mustAsk(flow, judged)) return holdUntilApproved(flow, judged);
     return use(flow, judged);
   };

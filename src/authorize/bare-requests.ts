@@ -1,6 +1,7 @@
 // What a sandbox that learns may send to a host nobody has named: a question, and no more. A body or an upgraded connection would
 // carry whatever it likes there under the name of a read.
-import type { CanonicalRequest, Identified, Permission } from '../flow/flow.ts';
+import type { Framing } from '../flow/exchange.ts';
+import type { CanonicalRequest, Permission } from '../flow/flow.ts';
 import { Refusal, type RefusalCode } from '../flow/refusal.ts';
 
 /** The rule of `approvals/learning-view.ts`: no entry of a document has such a name. */
@@ -11,11 +12,10 @@ export function refuseBareUpgrade({ kind, host }: CanonicalRequest): void {
 }
 
 /** Known from its head alone: nothing of the body has been drawn. */
-export function refuseBareBody({ exchange, canonical }: Identified, { rule }: Permission): void {
+export function refuseBareBody({ method, host }: CanonicalRequest, { rule }: Permission, framing: Framing): void {
   if (rule !== learningRule) return;
-  const framing = exchange.requestFraming;
   if (framing.kind === 'none' || (framing.kind === 'length' && framing.bytes === 0)) return;
-  throw onlyReads(`${canonical.method} with a body is not a read of ${canonical.host}`, canonical.host);
+  throw onlyReads(`${method} with a body is not a read of ${host}`, host);
 }
 
 /** For what the one rule there does not cover: another method, plain http, another port. */

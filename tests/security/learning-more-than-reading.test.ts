@@ -52,6 +52,16 @@ describe('a sandbox that learns only reads what nobody has named', () => {
     expect(ground.upstream.seen).toEqual([]);
   });
 
+  test('`sallyport check` says the same of a body', async () => {
+    const check = async (body: object) => {
+      const asked = { sandbox: 'learner', method: 'GET', url: 'https://new.example/', ...body };
+      return (await ground.gateway.admin('POST', '/internal/check', asked)).json<{ code: string }>().code;
+    };
+    expect([await check({}), await check({ body: '' }), await check({ body: 'secret' })]).toEqual([
+      ...['allowed', 'allowed', 'method.not-allowed'],
+    ]);
+  });
+
   test('another port is refused, and nobody is told to add it to a rule that no file has', async () => {
     expect((await ground.get(learner, 'https://new.example:8443/'))[0]).not.toBe('200');
     expect(ground.upstream.seen).toEqual([]);
