@@ -70,7 +70,7 @@ describe('sallyport register', () => {
     ]) {
       expect(out).toContain(`export ${name}=${ca}\n`);
     }
-    expect(out).toContain('curl https://');
+    expect(out).toContain('curl http://sallyport.internal/policy');
   });
 
   test('--env prints lines that a shell takes as they are, and nothing else', async () => {
