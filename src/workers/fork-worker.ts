@@ -3,6 +3,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Socket } from 'node:net';
 import { Channel, type Handlers } from './channel.ts';
+import { closeUntaken } from './handed-connections.ts';
 import { readFromWorker } from './read-from-worker.ts';
 import type { WorkerLife } from './supervise.ts';
 import type { ToPrimary, ToWorker } from './worker-verbs.ts';
@@ -32,6 +33,7 @@ const readyWithinMs = 60_000;
 export function forkWorker(options: ForkOptions): ForkedWorker {
   cluster.setupPrimary({ exec: options.entry, args: ['worker'] });
   const worker = cluster.fork(options.env);
+  closeUntaken(worker);
   const kill = (): void => {
     worker.process.kill('SIGKILL');
   };

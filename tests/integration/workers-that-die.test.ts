@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import type { Wire } from '../support/wire.ts';
@@ -72,6 +74,37 @@ describe('a worker that is killed', () => {
     expect(await Promise.all(wires.map((wire) => ask(wire, '/', keyedHost)))).toEqual([200, 200]);
     expect(ground.keys.slice(before)).toEqual(['the-value-of-far', 'the-value-of-far']);
     for (const { socket } of wires) socket.destroy();
+  });
+});
+
+describe('a worker that dies before it has taken a connection', () => {
+  test('leaves no client waiting, and no descriptor in the gateway', async () => {
+    const openFiles = () => readdirSync(`/proc/${ground.gateway.child.pid}/fd`).length;
+    const before = openFiles();
+    const [victim] = ground.workers();
+    process.kill(victim!, 'SIGSTOP');
+    // One is handed to the one that is stopped and never comes there; all others go to the other.
+    const clients = Array.from({ length: 4 }, () => {
+      const socket = connect(ground.gateway.port, '127.0.0.1');
+      const client = { socket, isAnswered: false, isClosed: false };
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        client.isAnswered = true;
+      });
+      socket.on('close', () => {
+        client.isClosed = true;
+      });
+      socket.write(`GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      return client;
+    });
+    await eventually(() => clients.filter(({ isAnswered }) => isAnswered).length === 3, 'the others are answered');
+    const [waiting] = clients.filter(({ isAnswered }) => !isAnswered);
+    process.kill(victim!, 'SIGKILL');
+    await eventually(() => waiting!.isClosed, 'its connection is closed');
+    for (const { socket } of clients) socket.destroy();
+    const areLive = async (): Promise<boolean> => (await workersLine(ground)).startsWith('2 of 2');
+    await eventually(areLive, 'there are two again');
+    await eventually(() => openFiles() <= before, 'nothing of it is left in the gateway');
   });
 });
 
