@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AncestryMemo, boundaryAnswer, isFastForward } from '../../src/git-wire/ancestry.ts';
 import { objectsOf } from '../unit/git-wire/pack-builder.ts';
-import { Chance, GitRepository, seedOf } from './git-pack-ground.ts';
+import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 
-const HISTORIES = 300;
+const HISTORIES = howMany(150);
 const seed = seedOf('git-pack-ancestry');
 const chance = new Chance(seed);
 const repository = new GitRepository();

@@ -3,9 +3,9 @@ import { type ChangedPath, changedProtectedPaths } from '../../src/git-wire/chan
 import type { Commit } from '../../src/git-wire/object-commit.ts';
 import { parseTree } from '../../src/git-wire/object-tree.ts';
 import { objectsOf } from '../unit/git-wire/pack-builder.ts';
-import { Chance, GitRepository, seedOf } from './git-pack-ground.ts';
+import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 
-const COMMITS = 400;
+const COMMITS = howMany(250);
 const seed = seedOf('git-pack-changed-paths');
 const chance = new Chance(seed);
 const repository = new GitRepository();

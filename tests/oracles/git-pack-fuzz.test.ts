@@ -7,9 +7,9 @@ import { inflateSmall } from '../../src/git-wire/pack-inflate.ts';
 import { BLOB, readObjectHeader } from '../../src/git-wire/pack-object-header.ts';
 import type { PackObjects } from '../../src/git-wire/pack-objects.ts';
 import { objectsOf, type Part, packOf, scan, sealed } from '../unit/git-wire/pack-builder.ts';
-import { Chance, GitRepository, seedOf } from './git-pack-ground.ts';
+import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 
-const ROUNDS = 1_500;
+const ROUNDS = howMany(800);
 const seed = seedOf('git-pack-fuzz');
 const chance = new Chance(seed);
 const origin = new GitRepository();

@@ -97,6 +97,11 @@ export class Chance {
   }
 }
 
+/** How many are drawn: the same seed draws the same first ones, so ORACLE_TIMES=10 with another SEED is what finds more. */
+export function howMany(count: number): number {
+  return count * Number(process.env.ORACLE_TIMES ?? 1);
+}
+
 /** SEED in the environment is another run. */
 export function seedOf(name: string): number {
   const seed = process.env.SEED === undefined ? fuzzSeed : Number(process.env.SEED);

@@ -3,11 +3,11 @@ import { Refusal } from '../../src/flow/refusal.ts';
 import { pushing, strict, wordsOf } from '../unit/authorize/git-judged-push.ts';
 import { command, commandLines } from '../unit/authorize/git-push-ground.ts';
 import { withBody } from '../unit/flow/scripted-exchange.ts';
-import { Chance, GitRepository, seedOf } from './git-pack-ground.ts';
+import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 import { drawHistories, GitBackedServer } from './push-judge-ground.ts';
 import { GitTruth } from './push-judge-truth.ts';
 
-const HISTORIES = 200;
+const HISTORIES = howMany(100);
 const seed = seedOf('push-judge');
 const chance = new Chance(seed);
 const repository = new GitRepository();
