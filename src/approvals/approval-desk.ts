@@ -87,25 +87,14 @@ export class ApprovalDesk implements Asking {
   }
 
   wish(sandbox: string, wish: Wish): ToldWish | { readonly refused: 'too-many' | 'nobody-watches' } {
-    const judged = this.#options.judgeWish(sandbox, wish);
-    if (judged.passes) return this.#wishes.alreadyAllowed(wish, this.#now());
+    const { passes, tunnel, inVain, ...found } = this.#options.judgeWish(sandbox, wish);
+    if (passes) return this.#wishes.alreadyAllowed(wish, this.#now());
     const same = this.#wishes.findOpen(sandbox, wish);
     if (same !== null) return same;
     if (!this.watchers.isAnybodyThere) return { refused: 'nobody-watches' };
     if (!this.#wishes.hasRoom(sandbox)) return { refused: 'too-many' };
-    const { rule, credential, effect, repository, inVain } = judged;
-    const place = judged.tunnel ? { method: 'CONNECT', path: '' } : {};
-    const asked: Asked = {
-      sandbox,
-      ...wish,
-      ...place,
-      query: null,
-      rule,
-      credential,
-      effect,
-      repository,
-      requestId: null,
-    };
+    const place = tunnel ? { method: 'CONNECT', path: '' } : {};
+    const asked: Asked = { sandbox, ...wish, ...place, ...found, query: null, requestId: null };
     const id = this.#put(asked, inVain, wishLivesMs, (verdict) => {
       this.#wishes.settle(id, verdict, null);
     });
