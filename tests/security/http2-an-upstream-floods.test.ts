@@ -82,10 +82,13 @@ describe('the session ends that is full of', () => {
     await expect(askHttp2(session, { ':path': path })).rejects.toThrow();
     expect(goawayCode(await eventually(() => flooding, 'the far side was asked'))).toBe(enhanceYourCalm);
     const record = await eventually(
-      async () => (await gateway.journal()).find((line) => line.path === path && line.code === 'upstream.protocol'),
+      async () => (await gateway.journal()).find((line) => line.path === path && line.verdict === 'failed'),
       'it is in the journal',
     );
-    expect(record.reason).toMatch(/sends .*again and again/);
+    // The HTTP/2 of newer versions of Node ends frames of no kind by itself, before we have looked.
+    expect(`${record.code} ${record.reason}`).toMatch(
+      /^upstream\.protocol .*sends .*again and again|^upstream\.closed .*Protocol error$/,
+    );
     session.destroy();
   });
 
