@@ -40,6 +40,11 @@ export class OAuthBackOff {
     return sinceMs <= nowMs && nowMs < untilMs ? error : null;
   }
 
+  /** What went wrong last and is not mended yet, whether or not it may be tried again by now. */
+  unmended(refresh: Secret | null): SourceError | null {
+    return this.finalProblem(refresh) ?? this.#failure?.error ?? null;
+  }
+
   finalProblem(refresh: Secret | null): SourceError | null {
     return refresh !== null && this.#dead !== null && sameValue(refresh, this.#dead.refresh) ? this.#dead.error : null;
   }

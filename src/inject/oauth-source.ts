@@ -107,7 +107,7 @@ export class OAuthSource implements SecretSource {
   get problem(): string | null {
     if (this.#saver.isPending)
       return `the new refresh token could not be saved in ${this.#keep.place}: it is in memory alone`;
-    return this.#backOff.problem(this.#memory.login?.refresh ?? null)?.message ?? null;
+    return this.#backOff.unmended(this.#memory.login?.refresh ?? null)?.message ?? null;
   }
 
   get origin(): string {

@@ -154,7 +154,18 @@ describe('an endpoint that fails', () => {
     expect(pauses[2]).toBeGreaterThanOrEqual(8);
     expect(pauses.slice(8).every((pause) => pause === 300)).toBe(true);
     expect(pauses.length).toBeGreaterThan(10);
+  });
+
+  test('stays the problem that the operator is shown until it is mended, though its pause is over', async () => {
+    logIn(-1);
+    ground.answer = () => ({ status: 500, body: { error: 'server_error' } });
+    const source = open();
+    await expect(tokenIn(source.current())).rejects.toThrow(SourceError);
+    ground.pass(3600);
     expect(source.problem).toBe('platform.claude.com gave no token: server_error, status 500');
+    ground.answer = null;
+    expect(await tokenIn(source.current())).toBe('access-token-1');
+    expect(source.problem).toBeNull();
   });
 
   test('and works again: everything is as before', async () => {
