@@ -10,7 +10,7 @@ import { type BuiltCommand, buildCommand, type RunningGateway } from '../support
 import { makeTestCa } from '../support/test-ca.ts';
 
 const mib = 1 << 20;
-const size = 512 * mib;
+const size = 256 * mib;
 const mostGrowth = 64 * mib;
 
 let command: BuiltCommand;
@@ -62,7 +62,7 @@ function openSpoolFiles(): string[] {
   return paths.filter((path) => path.includes('/spool/'));
 }
 
-/** A commit with one file of half a gigabyte, stored as it is, so that as many bytes travel. */
+/** A commit with one file of a quarter of a gigabyte, stored as it is, so that as many bytes travel. */
 async function commitLargeFile(): Promise<string> {
   await clone.git('config', 'core.compression', '0');
   await clone.git('config', 'core.bigFileThreshold', '1m');
@@ -81,7 +81,7 @@ async function commitLargeFile(): Promise<string> {
   return clone.git('rev-parse', 'large');
 }
 
-describe('a push of half a gigabyte is judged from the disk', () => {
+describe('a push of a quarter of a gigabyte is judged from the disk', () => {
   test('it arrives, and the gateway stays small', { timeout: 300_000 }, async () => {
     const tip = await commitLargeFile();
     await sleep(200);
