@@ -68,7 +68,7 @@ export function createRequestServer(ports: ServePorts): RequestServer {
       status = answer.status;
       flow.exchange.answer(status, answer.headers, answer.body);
     }
-    const verdict = refusal.status >= 500 ? 'failed' : 'refused';
+    const verdict = refusal.isFailure ? 'failed' : 'refused';
     end(flow, { verdict, status, refusal, error: refusal.cause ?? null });
   }
 

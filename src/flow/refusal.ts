@@ -142,6 +142,8 @@ export class Refusal extends Error {
   readonly hint: string;
   readonly retryAfterSeconds: number | null;
   readonly inProtocol: ProtocolAnswer | null;
+  /** Nobody said no: it could not be done. */
+  readonly isFailure: boolean;
   /** The client loses its connection with it: set where answering it again and again would cost too much. */
   endsConnection = false;
 
@@ -153,5 +155,7 @@ export class Refusal extends Error {
     this.hint = detail.hint ?? generalHint(code);
     this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
     this.inProtocol = detail.inProtocol ?? null;
+    // A name that leads inside is the far side's doing, and a 502 for that; but it is a rule of ours that stops there.
+    this.isFailure = this.status >= 500 && code !== 'upstream.address-refused';
   }
 }
