@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => ground.stop());
 
-const arrivals = { refused: 0, unfinished: 0, one: 1, dropped: 1, two: 2 };
+const arrivals = { refused: [0], unfinished: [0], one: [1], dropped: [1], 'dropped or refused': [0, 1], two: [2] };
 
 async function prove(host: string, { frames, verdict, body }: StreamCase): Promise<void> {
   const seen = await ground.watch(host, async (n) => {
@@ -35,8 +35,8 @@ async function prove(host: string, { frames, verdict, body }: StreamCase): Promi
     return { statuses: [], mixedUp };
   });
   expect(seen.mixedUp).toEqual([]);
-  expect(seen.arrived.length, `${verdict}: ${JSON.stringify(seen)}`).toBe(arrivals[verdict]);
-  if (arrivals[verdict] > 0) expect(seen.arrived[0]!.split(' ')[1]).toBe('/front');
+  expect(arrivals[verdict], `${verdict}: ${JSON.stringify(seen)}`).toContain(seen.arrived.length);
+  if (seen.arrived.length > 0) expect(seen.arrived[0]!.split(' ')[1]).toBe('/front');
   if (host === lenientHost && body !== undefined) expect(seen.bodies[0]).toBe(body);
   if (verdict !== 'unfinished') expect(seen.faults).toEqual([]);
 }
