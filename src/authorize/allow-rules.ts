@@ -1,9 +1,18 @@
 // Whether one rule of the allowlist covers a request as a whole: host, port, scheme, method and path in the same
-// rule. When none does, says which step failed and which lines would make it pass. Default deny.
+// rule. When none does, says which step failed; which lines would make it pass is said by `allow-hints.ts`. Default deny.
 import type { CanonicalRequest } from '../flow/flow.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { Sandbox } from '../flow/sandbox.ts';
 import type { AllowRule, CompiledPolicy } from '../policy/compiled.ts';
+import {
+  namesOf,
+  toAllowHost,
+  toAllowMethod,
+  toAllowPath,
+  toAllowPlainHttp,
+  toAllowPort,
+  toAllowRequests,
+} from './allow-hints.ts';
 import { moreThanARead, otherPort } from './bare-requests.ts';
 import { coversPath } from './path-forms.ts';
 
@@ -48,26 +57,25 @@ function explain(all: readonly AllowRule[], sandbox: Sandbox, canonical: Canonic
   if (rules.length === 0) {
     return new Refusal('domain.not-allowed', `${host} may only be reached by an undecrypted tunnel`, {
       rule: namesOf(all),
-      hint: `Use https through CONNECT, or remove tunnel: true from ${namesOf(all)} so that requests can be judged.`,
+      hint: toAllowRequests(all),
     });
   }
   let left = canonical.scheme === 'https' ? rules : rules.filter((rule) => rule.plainHttp);
   if (left.length === 0) {
     return new Refusal('domain.plain-http', `${host} may not be reached over plain http`, {
       rule: namesOf(rules),
-      hint: `Use https://${host}, or add plain_http: true to ${namesOf(rules)}.`,
+      hint: toAllowPlainHttp(rules, canonical, method),
     });
   }
   rules = left;
   left = rules.filter((rule) => rule.ports.includes(port));
-  if (left.length === 0) return portNotAllowed(rules, canonical);
+  if (left.length === 0) return portNotAllowed(rules, canonical, method);
   rules = left;
   left = rules.filter((rule) => rule.methods === null || rule.methods.has(method));
   if (left.length === 0) {
-    const allowed = new Set(rules.flatMap((rule) => [...(rule.methods ?? [])]));
     return new Refusal('method.not-allowed', `${method} is not allowed on ${host}`, {
       rule: namesOf(rules),
-      hint: `Allowed there: ${[...allowed].join(', ') || 'nothing'}. Add ${method} to methods of ${namesOf(rules)} to allow it.`,
+      hint: toAllowMethod(rules, canonical, method),
     });
   }
   rules = left;
@@ -84,37 +92,29 @@ function explain(all: readonly AllowRule[], sandbox: Sandbox, canonical: Canonic
       },
     );
   }
-  const patterns = left.flatMap((rule) => rule.paths ?? []).map((pattern) => pattern.text);
   return new Refusal('path.not-allowed', `${method} ${path} is not allowed on ${host}`, {
     rule: namesOf(left),
-    hint: `Allowed paths there: ${patterns.join(', ') || 'none'}. Add the path to paths of ${namesOf(left)} to allow it.`,
+    hint: toAllowPath(left, canonical, method),
   });
 }
 
-/** The door answers there itself. */
-const askInstead = 'Or ask a person for it: POST http://sallyport.internal/requests';
-
-export function hostNotAllowed(sandbox: Sandbox, { host, scheme, port }: CanonicalRequest): Refusal {
-  const lines = [`  - host: ${host}`];
-  if (scheme === 'http') lines.push('    plain_http: true');
-  if (port !== (scheme === 'http' ? 80 : 443)) lines.push(`    ports: [${port}]`);
-  return new Refusal('domain.not-allowed', `${host} is not on the allowlist of ${sandbox.id}`, {
+export function hostNotAllowed(sandbox: Sandbox, canonical: CanonicalRequest): Refusal {
+  return new Refusal('domain.not-allowed', `${canonical.host} is not on the allowlist of ${sandbox.id}`, {
     rule: 'allow (no rule covers the host)',
-    hint: `To allow it, add to sallyport.yaml under allow:\n${lines.join('\n')}\n${askInstead}`,
+    hint: toAllowHost(canonical),
   });
 }
 
-export function portNotAllowed(rules: readonly AllowRule[], canonical: CanonicalRequest): Refusal {
+/** `method` left out: asking for a tunnel, nothing more is known yet. */
+export function portNotAllowed(
+  rules: readonly AllowRule[],
+  canonical: CanonicalRequest,
+  method: string | null = null,
+): Refusal {
   const { host, port } = canonical;
   if (isOnlyBare(rules)) return otherPort(canonical);
-  const ports = [...new Set(rules.flatMap((rule) => rule.ports))];
-  const where = rules.length === 0 ? 'a rule for this host' : namesOf(rules);
   return new Refusal('target.port', `port ${port} of ${host} is not allowed`, {
     rule: rules.length === 0 ? 'built-in: ports 443 and 80' : namesOf(rules),
-    hint: `Allowed there: ${ports.join(', ') || '443'}. Add ports: [${port}] to ${where} to allow it.`,
+    hint: toAllowPort(rules, canonical, method),
   });
-}
-
-function namesOf(rules: readonly AllowRule[]): string {
-  return rules.map((rule) => rule.name).join(', ');
 }
