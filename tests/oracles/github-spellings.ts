@@ -122,6 +122,7 @@ export async function askMutation(mutation: string, id: string, writes: GraphqlR
     query: null,
     contentType: 'application/json',
     body: Buffer.from(JSON.stringify({ query, variables: { input: inputOf(mutation, id) } })),
+    mode: 'bot',
     effects: new Set(defaultEffects),
     covers: (repository) => repository === own,
     mutationEffect: (name) => loadGraphqlTable().mutations.get(name) ?? null,

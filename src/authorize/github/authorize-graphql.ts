@@ -82,6 +82,7 @@ export function askJudge(
     query: canonical.query,
     contentType: request.headers.get('content-type') ?? null,
     body,
+    mode: sandbox.authMode,
     effects: policy.githubEffects[sandbox.authMode],
     covers: (repository) => coversRepository(sandbox.repos, repository),
     mutationEffect: (name) => loadGraphqlTable().mutations.get(name) ?? null,

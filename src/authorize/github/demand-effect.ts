@@ -1,5 +1,5 @@
 // The one place where an effect on GitHub is allowed or not: by the policy's list for the sandbox's mode.
-import { type GithubEffect, githubEffects } from '../../flow/github-effects.ts';
+import { defaultEffects, type GithubEffect, githubEffects } from '../../flow/github-effects.ts';
 import { Refusal } from '../../flow/refusal.ts';
 import type { AuthMode, Sandbox } from '../../flow/sandbox.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
@@ -13,11 +13,15 @@ export function demandEffect(policy: CompiledPolicy, sandbox: Sandbox, effect: G
   if (!allowsEffect(policy, sandbox, effect)) throw effectNotAllowed(effect, asked, sandbox.authMode);
 }
 
-/** `mode` is that of the sandbox, where whoever refuses knows it. */
-export function effectNotAllowed(effect: GithubEffect, asked: string, mode: AuthMode | 'MODE' = 'MODE'): Refusal {
-  const rule = mode === 'MODE' ? 'github.effects' : `github.effects.${mode}`;
+/** `mode` is that of the sandbox. */
+export function effectNotAllowed(effect: GithubEffect, asked: string, mode: AuthMode): Refusal {
+  const rule = `github.effects.${mode}`;
+  // What is allowed by default is missing only where somebody blocked it, and a block wins over what is allowed.
+  const change = defaultEffects.includes(effect)
+    ? `take ${effect} out of ${rule}.block`
+    : `github: {effects: {${mode}: {allow: [${effect}]}}}; what is under block there stays blocked`;
   return new Refusal('github.effect', `${asked} is not allowed: its effect is "${effect}" (${githubEffects[effect]})`, {
     rule,
-    hint: `Ask a person to do it. The operator can allow it for all sandboxes of this mode: github: {effects: {${mode}: {allow: [${effect}]}}}.`,
+    hint: `Ask a person to do it. The operator can allow it for all sandboxes of this mode: ${change}.`,
   });
 }

@@ -27,6 +27,12 @@ describe('an effect is allowed by the list of the sandbox’s mode and by nothin
     expect(refusal.hint).toContain('github: {effects: {bot: {allow: [merge]}}}');
   });
 
+  test('what is missing of the default was blocked, and allowing it would change nothing', () => {
+    const refusal = refusalOf(() => demandEffect(policy, sandboxWith({ authMode: 'user' }), 'issue', 'POST /x'));
+    expect(refusal.hint).toContain('take issue out of github.effects.user.block.');
+    expect(refusal.hint).not.toContain('allow: [issue]');
+  });
+
   test('by default nothing that only a person should do', () => {
     const left = Object.keys(githubEffects).filter((effect) => !defaultEffects.includes(effect as GithubEffect));
     expect(left).toEqual(

@@ -77,6 +77,7 @@ export async function ask(request: unknown, options: AskOptions = {}): Promise<A
         writes.push(write);
       },
     },
+    mode: 'bot',
     ...options,
     effects: new Set(options.effects ?? defaultEffects),
   });

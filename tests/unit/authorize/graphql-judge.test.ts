@@ -50,6 +50,22 @@ describe('a query stays with the repositories of the sandbox', () => {
     expect((await ask(alerts, { effects: ['read', 'read-sensitive'] })).said).toBe('allowed');
   });
 
+  test('what the operator is told to write is for the mode of the sandbox, and can be written so', async () => {
+    const alerts = inRepository('vulnerabilityAlerts(first: 1) { totalCount }');
+    const merge = `mutation { mergePullRequest(input: { pullRequestId: "${ids.issue}" }) { clientMutationId } }`;
+    for (const [query, effect] of [
+      [alerts, 'read-sensitive'],
+      [merge, 'merge'],
+    ] as const) {
+      for (const mode of ['bot', 'user'] as const) {
+        const { verdict } = await ask(query, { mode });
+        const { rule, hint } = verdict.allowed ? { rule: '', hint: '' } : verdict.refusal;
+        expect(rule).toBe(`github.effects.${mode}`);
+        expect(hint).toContain(`github: {effects: {${mode}: {allow: [${effect}]}}}`);
+      }
+    }
+  });
+
   test('a field that is not in the table is refused by its name', async () => {
     expect((await ask(inRepository('shinyNewThing'))).said).toMatch(/Repository\.shinyNewThing cannot be selected/);
   });

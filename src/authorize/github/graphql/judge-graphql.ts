@@ -10,6 +10,7 @@ import {
 } from 'graphql/language/index.js';
 import type { GithubEffect } from '../../../flow/github-effects.ts';
 import { Refusal } from '../../../flow/refusal.ts';
+import type { AuthMode } from '../../../flow/sandbox.ts';
 import { effectNotAllowed } from '../demand-effect.ts';
 import { VariableValues } from './argument-values.ts';
 import { loadGraphqlInputs } from './graphql-inputs.ts';
@@ -28,7 +29,8 @@ export interface GraphqlQuestion {
   readonly query: string | null;
   readonly contentType: string | null;
   readonly body: Buffer;
-  /** What the policy allows this sandbox. */
+  readonly mode: AuthMode;
+  /** What the policy allows this sandbox, which is of that mode. */
   readonly effects: ReadonlySet<GithubEffect>;
   /** Whether a repository, as canonical `owner/name`, is one of the sandbox's. */
   readonly covers: (repository: string) => boolean;
@@ -106,14 +108,14 @@ function refuseOtherForms({ method, query, contentType }: GraphqlQuestion): void
 function judgeOperation(
   operation: OperationDefinitionNode,
   { fragments, variables }: GraphqlRequest,
-  { effects, mutationEffect }: GraphqlQuestion,
+  { mode, effects, mutationEffect }: GraphqlQuestion,
 ): RootAsk[] {
   refuseDirectives(operation);
   for (const definition of operation.variableDefinitions ?? []) refuseDirectives(definition);
   if (operation.operation === 'subscription') throw notJudged('subscriptions are not understood');
   const isMutation = operation.operation === 'mutation';
   const values = new VariableValues(operation, variables);
-  const walk = new SelectionWalk(loadGraphqlTypes(), fragments, effects);
+  const walk = new SelectionWalk(loadGraphqlTypes(), fragments, effects, mode);
   const root = isMutation ? 'Mutation' : 'Query';
   return walk.rootFields(operation.selectionSet, root).map((field: FieldNode) => {
     const given = values.argumentsOf(field);
@@ -121,7 +123,7 @@ function judgeOperation(
       ? judgeMutationRoot(field, given, mutationEffect, loadGraphqlInputs())
       : judgeQueryRoot(field, given);
     if (ask.effect !== null && !effects.has(ask.effect)) {
-      throw effectNotAllowed(ask.effect, isMutation ? `the mutation ${ask.name}` : `the query ${ask.name}`);
+      throw effectNotAllowed(ask.effect, isMutation ? `the mutation ${ask.name}` : `the query ${ask.name}`, mode);
     }
     if (isMutation && ask.effect !== null && ask.ids.length + ask.repositories.length === 0) refuseUntied(ask);
     if (ask.start !== null) walk.selects(field, { ...ask.start, type: typeOfRoot(root, ask.name) });

@@ -9,6 +9,7 @@ import {
   type SelectionSetNode,
 } from 'graphql/language/index.js';
 import type { GithubEffect } from '../../../flow/github-effects.ts';
+import type { AuthMode } from '../../../flow/sandbox.ts';
 import { effectNotAllowed } from '../demand-effect.ts';
 import type { GraphqlType, GraphqlTypes, View } from './graphql-types.ts';
 import { notJudged } from './refuse-graphql.ts';
@@ -27,6 +28,7 @@ export class SelectionWalk {
   readonly #types: GraphqlTypes;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #effects: ReadonlySet<GithubEffect>;
+  readonly #mode: AuthMode;
   readonly #open = new Set<string>();
   readonly #done = new Set<string>();
 
@@ -34,10 +36,12 @@ export class SelectionWalk {
     types: GraphqlTypes,
     fragments: ReadonlyMap<string, FragmentDefinitionNode>,
     effects: ReadonlySet<GithubEffect>,
+    mode: AuthMode,
   ) {
     this.#types = types;
     this.#fragments = fragments;
     this.#effects = effects;
+    this.#mode = mode;
   }
 
   /** The fields at the root of an operation, out of all fragments. */
@@ -96,7 +100,7 @@ export class SelectionWalk {
       throw notJudged(`the type ${name} is not one that a sandbox may select`);
     }
     if (type.sensitive && !this.#effects.has('read-sensitive')) {
-      throw effectNotAllowed('read-sensitive', `selecting ${name}`);
+      throw effectNotAllowed('read-sensitive', `selecting ${name}`, this.#mode);
     }
     return type;
   }
