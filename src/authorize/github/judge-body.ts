@@ -118,8 +118,18 @@ function judgeHead({ sandbox }: Identified, repository: string, body: Readonly<R
   const [from, ofName] = source.includes('/') ? (source.split('/') as [string, string]) : [owner, source];
   const repositoryOfHead = isPlain ? canonicalRepository(parts.length === 2 ? parts[0]! : from, ofName) : null;
   const named = [repositoryOfHead, source.includes('/') ? canonicalRepository(from, ofName) : repositoryOfHead];
-  if (named.every((one) => one !== null && coversRepository(sandbox.repos, one))) return;
-  throw notItsRepository(`the repository that the pull request is from (${String(head)})`, sandbox);
+  for (const one of named) {
+    if (one === null) throw headNotUnderstood();
+    if (!coversRepository(sandbox.repos, one)) throw notItsRepository(one, sandbox);
+  }
+}
+
+/** There is no repository in it that could be registered. */
+function headNotUnderstood(): Refusal {
+  return new Refusal('repo.not-allowed', 'the pull request does not name the repository it is from in a plain way', {
+    rule: 'repos of the registration',
+    hint: 'Write "head" as BRANCH, or as OWNER:BRANCH, with the name of a branch in a repository of this sandbox.',
+  });
 }
 
 function notJudged(method: string, path: string): Refusal {

@@ -63,6 +63,27 @@ describe('a review approves only where the policy allows it', () => {
   });
 });
 
+describe('a pull request is from a repository of the sandbox', () => {
+  test('another one is named as it can be registered', async () => {
+    for (const body of [{ head: 'Other:work' }, { head: 'work', head_repo: 'other/widgets' }]) {
+      await expect(judge('POST', '/pulls', body)).rejects.toMatchObject({
+        code: 'repo.not-allowed',
+        message: expect.stringMatching(/^other\/widgets is not among the repositories of /),
+        hint: expect.stringContaining('register the sandbox with "repos": ["other/widgets"].'),
+      });
+    }
+  });
+
+  test('what names none is told how to name one, and nothing of it is to be registered', async () => {
+    for (const head of ['a:b:c', '../x:work', 7, ['work']]) {
+      await expect(judge('POST', '/pulls', { head })).rejects.toMatchObject({
+        code: 'repo.not-allowed',
+        hint: expect.stringMatching(/^Write "head" as BRANCH/),
+      });
+    }
+  });
+});
+
 describe('a write is judged by the rules of a push', () => {
   test('one that passes', async () => {
     await expect(judge('PUT', '/contents/x', { branch: 'work' })).resolves.toEqual([]);
