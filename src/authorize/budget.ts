@@ -71,7 +71,7 @@ export class ModelBudget {
     const asked = modelRequest(policy, flow.canonical, flow.request.headers, permission.credential !== null);
     if (asked === null) return;
     const bounds = this.#boundsOf(flow.sandbox.id, permission.credential);
-    if (asked.kind === 'unseen' && bounds.length > 0) throw unseen(flow, bounds[0]!, asked.what, asked.instead);
+    if (asked.kind === 'unseen' && bounds.length > 0) throw unseen(flow, bounds, asked.what, asked.instead);
     learn(flow, { meter: this.#meterOf(flow, permission, asked.kind === 'retrieval') });
     // What was asked for before may be fetched: it is paid for.
     if (bounds.length === 0 || asked.kind === 'retrieval') return;
@@ -209,14 +209,15 @@ export class ModelBudget {
   }
 }
 
-function unseen({ canonical }: Identified, bound: Bound, what: string, instead: string): Refusal {
-  const rule = `budgets.${bound.scope}.${bound.unit}`;
+/** Every budget stands in its way: to take off one of several would change nothing. */
+function unseen({ canonical }: Identified, bounds: readonly Bound[], what: string, instead: string): Refusal {
+  const rules = bounds.map(({ scope, unit }) => `budgets.${scope}.${unit}`);
   return new Refusal(
     'budget.unseen',
     `${canonical.method} ${canonical.path} ${what}, and there is a budget to keep to`,
     {
-      rule,
-      hint: `${instead} The operator can allow it by taking ${rule} off.`,
+      rule: rules[0]!,
+      hint: `${instead} The operator can allow it by taking off ${rules.join(' and ')}.`,
     },
   );
 }

@@ -171,6 +171,16 @@ describe('what a sandbox might hide', () => {
     expect(groundWith({}).ask({ path: '/v1/messages/batches' }).meter).toBeDefined();
   });
 
+  test('every budget that stands in its way is named, not only the first', () => {
+    const { ask } = groundWith({
+      sandbox: { tokens: 10, microDollars: 0 },
+      gateway: { tokens: 0, microDollars: 1 },
+    });
+    const { rule, hint } = refusalOf(() => ask({ path: '/v1/messages/batches' }));
+    expect(rule).toBe('budgets.sandbox.tokens');
+    expect(hint).toContain('taking off budgets.sandbox.tokens and budgets.gateway.dollars.');
+  });
+
   test('an answer that was begun in the background counts when it is fetched, once', () => {
     const { ask, budget } = groundWith({ sandbox: { tokens: 1000, microDollars: 0 } });
     const fetched = () => ask({ path: '/v1/responses/resp_1', method: 'GET' }).meter!;
