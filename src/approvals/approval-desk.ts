@@ -102,7 +102,7 @@ export class ApprovalDesk implements Asking {
   }
 
   wishesOf(sandbox: string): readonly ToldWish[] {
-    return this.#wishes.of(sandbox);
+    return this.#wishes.of(sandbox, (approval) => this.#granted.find(approval.id) !== null);
   }
 
   async preview(id: string, scope: ApprovalScope): Promise<OfferedLine['preview']> {
@@ -137,18 +137,18 @@ export class ApprovalDesk implements Asking {
     }
     refuseScope(question, answer.scope);
     open.isBeingAnswered = true;
+    let approval: Approval | null = null;
     try {
-      if (answer.for === 'minutes') await this.#grant(question, answer, note);
+      if (answer.for === 'minutes') approval = await this.#grant(question, answer, note);
       else await this.#writeLine(question, answer, note);
     } finally {
       open.isBeingAnswered = false;
     }
-    const until = answer.for === 'minutes' ? this.#now() + answer.minutes * 60_000 : null;
-    this.#wishes.settle(id, granted, until);
+    this.#wishes.settle(id, granted, approval);
     this.#end(id, granted, null);
     for (const { question: other } of [...this.#open.values()]) {
       if (!releases(question, answer, other)) continue;
-      this.#release(other.id, granted, until, noteOf(other, note.answer, answer.by, `as ${id} was answered`));
+      this.#release(other.id, granted, approval, noteOf(other, note.answer, answer.by, `as ${id} was answered`));
     }
     return note.text;
   }
@@ -186,7 +186,7 @@ export class ApprovalDesk implements Asking {
     }
   }
 
-  async #grant(question: Question, answer: ForMinutes, note: Note): Promise<void> {
+  async #grant(question: Question, answer: ForMinutes, note: Note): Promise<Approval> {
     const { minutes, scope, by } = answer;
     if (!Number.isInteger(minutes) || minutes < 1 || minutes > 1440) {
       throw new AnswerRefused('not-so', `${minutes} is no number of minutes`, 'Give 1 to 1440 minutes.');
@@ -194,6 +194,7 @@ export class ApprovalDesk implements Asking {
     const approval = this.#granted.approvalOf(question, minutes, scope, by);
     this.#options.noteGrant({ ...note, text: `${note.text} (${approval.id})` });
     await this.#granted.grant(approval);
+    return approval;
   }
 
   /** Here alone, and for whoever answers: what is offered now is what was shown, and is what is written. */
@@ -235,13 +236,13 @@ export class ApprovalDesk implements Asking {
   }
 
   /** Another question that the same answer settles. What cannot be written down waits on: it has not passed. */
-  #release(id: string, granted: Verdict, until: number | null, note: Note): void {
+  #release(id: string, granted: Verdict, approval: Approval | null, note: Note): void {
     try {
       this.#options.noteGrant(note);
     } catch {
       return;
     }
-    this.#wishes.settle(id, granted, until);
+    this.#wishes.settle(id, granted, approval);
     this.#end(id, granted, null);
   }
 

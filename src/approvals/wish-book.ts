@@ -1,6 +1,6 @@
 // What agents have asked people for, as their own sandbox is told of it: so many open ones each, and a few that are over.
 // Never tells one sandbox of another's.
-import type { ToldWish, Verdict, Wish, WishState } from '../flow/approvals.ts';
+import type { Approval, ToldWish, Verdict, Wish, WishState } from '../flow/approvals.ts';
 
 interface Entry {
   readonly id: string;
@@ -8,7 +8,8 @@ interface Entry {
   readonly wish: Wish;
   readonly askedAt: string;
   state: WishState;
-  untilMs: number | null;
+  /** What was granted for a while; null: nothing, or for good. */
+  approval: Approval | null;
 }
 
 const openPerSandbox = 10;
@@ -40,7 +41,7 @@ export class WishBook {
 
   open(id: string, sandbox: string, wish: Wish, nowMs: number): ToldWish {
     const askedAt = new Date(nowMs).toISOString();
-    const entry: Entry = { id, sandbox, wish, askedAt, state: 'waiting', untilMs: null };
+    const entry: Entry = { id, sandbox, wish, askedAt, state: 'waiting', approval: null };
     this.#entries.set(id, entry);
     this.#openInAll++;
     this.#makeRoom(sandbox);
@@ -54,17 +55,19 @@ export class WishBook {
   }
 
   /** The first answer stands. Of one that is no wish nothing is known here. */
-  settle(id: string, verdict: Verdict, untilMs: number | null): void {
+  settle(id: string, verdict: Verdict, approval: Approval | null): void {
     const entry = this.#entries.get(id);
     if (entry?.state !== 'waiting') return;
     entry.state = verdict.granted ? 'approved' : verdict.why === 'denied' ? 'denied' : 'forgotten';
-    entry.untilMs = untilMs;
+    entry.approval = approval;
     this.#openInAll--;
   }
 
-  /** The newest first. */
-  of(sandbox: string): readonly ToldWish[] {
-    return this.#of(sandbox).map(toldOf).reverse();
+  /** The newest first. An approval ends with its time, or before it by a person. */
+  of(sandbox: string, isInForce: (approval: Approval) => boolean): readonly ToldWish[] {
+    return this.#of(sandbox)
+      .map((entry) => toldOf(entry, entry.approval === null || isInForce(entry.approval)))
+      .reverse();
   }
 
   drop(sandbox: string): void {
@@ -97,8 +100,9 @@ function urlOf({ scheme, host, port, path }: Wish): string {
   return `${scheme}://${host}${usual ? '' : `:${port}`}${path}`;
 }
 
-function toldOf({ id, wish, askedAt, state, untilMs }: Entry): ToldWish {
-  const until = untilMs === null ? null : new Date(untilMs).toISOString();
+function toldOf({ id, wish, askedAt, approval, ...entry }: Entry, isInForce = true): ToldWish {
+  const until = approval === null ? null : new Date(approval.untilMs).toISOString();
+  const state = isInForce ? entry.state : 'over';
   return { id, state, url: urlOf(wish), method: wish.method, askedAt, until, next: nextStep(state, until) };
 }
 
@@ -110,6 +114,8 @@ function nextStep(state: WishState, until: string | null): string {
       return until === null
         ? 'Send the request: it is allowed now.'
         : `Send the request: it is allowed until ${until}.`;
+    case 'over':
+      return 'It was allowed for a while, and is not any more. Ask again if it is still needed.';
     case 'denied':
       return 'A person has said no. Find another way, or tell the user why it is needed.';
     case 'forgotten':

@@ -140,7 +140,8 @@ export interface Wish {
   readonly reason: string;
 }
 
-export type WishState = 'waiting' | 'approved' | 'denied' | 'forgotten';
+/** `over`: it was approved for a while, and is not any more. */
+export type WishState = 'waiting' | 'approved' | 'over' | 'denied' | 'forgotten';
 
 export interface ToldWish {
   readonly id: string;
@@ -148,7 +149,7 @@ export interface ToldWish {
   readonly url: string;
   readonly method: string;
   readonly askedAt: string;
-  /** Of an approved one, until when; null: for good, or not approved. */
+  /** Of one that was approved for a while, until when; null: for good, or not approved. */
   readonly until: string | null;
   /** What to do next, in words. */
   readonly next: string;

@@ -19,6 +19,20 @@ describe('an agent asks a person for something', () => {
     expect(desk.approvals()).toMatchObject([{ sandbox: 'one', covers: { host: 'wished.example', method: 'GET' } }]);
   });
 
+  test('what is over is not told as allowed: its time has passed, or a person has ended it', async () => {
+    const { desk, pass } = watched();
+    const answer = { answer: 'approve', for: 'minutes', minutes: 10, scope: 'path', by } as const;
+    desk.wish('one', aWish);
+    await desk.answer('q1', answer);
+    await desk.withdraw('a1', by);
+    expect(desk.wishesOf('one')).toMatchObject([{ state: 'over', next: expect.stringContaining('not any more') }]);
+    desk.wish('one', aWish);
+    await desk.answer('q2', answer);
+    expect(desk.wishesOf('one').map(({ state }) => state)).toEqual(['approved', 'over']);
+    pass(10 * 60_000);
+    expect(desk.wishesOf('one').map(({ state }) => state)).toEqual(['over', 'over']);
+  });
+
   test('denied, and forgotten when nobody answers', async () => {
     const { desk, pass } = watched();
     desk.wish('one', aWish);
