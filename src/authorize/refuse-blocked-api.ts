@@ -19,7 +19,8 @@ export function refuseBlockedApi(
       if (!pattern.matches(reading)) continue;
       throw new Refusal('policy.blocked-api', `${method} ${canonical.path} is blocked by policy`, {
         rule: pattern.rule,
-        hint: `It matches ${pattern.text}. Ask a person to do it, or to remove that line from the policy.`,
+        // Those of the default stand in no file: a block of one's own takes their place.
+        hint: `It matches ${pattern.text}. Ask a person to do it, or to write policy.blocked_api_patterns without that pattern.`,
       });
     }
   }

@@ -126,6 +126,16 @@ describe('a policy that is changed as the hint says is valid, and lets the very 
     }
   });
 
+  test('a pattern of the default stands in no line that could be removed: a block without it takes its place', async () => {
+    const policy = await policyOf(text);
+    const url = 'https://a.wild.example.com/repos/o/r';
+    const { hint, code } = refusalOf(() => ask(policy, 'DELETE', url));
+    expect(code).toBe('policy.blocked-api');
+    expect(hint).toContain('write policy.blocked_api_patterns without that pattern');
+    const without = await policyOf(`${text}policy: { blocked_api_patterns: { PUT: ["^/never$"] } }\n`);
+    expect(ask(without, 'DELETE', url).rule).toBe('allow[5]');
+  });
+
   test('a method that no entry can name is not put into one', async () => {
     const policy = await policyOf(text);
     const headers = HeaderList.from([['X-HTTP-Method-Override', '*x, y]']]);
