@@ -126,7 +126,7 @@ function placeholderMisplaced(
     `the placeholder of the credential ${credential} is in ${words} of this request, and does not belong to this host`,
     {
       rule: isTalk ? 'secrets.conversations' : 'secrets.misplaced',
-      hint: `A placeholder is good for nothing but the hosts of its credential: send the request without it. If ${credential} is meant for this host, the operator adds the host to the hosts of the credential.${afterwards(policy)}`,
+      hint: `A placeholder is good for nothing but the hosts of its credential: send the request without it. If ${credential} is meant for this host, the operator adds the host to the hosts of the credential; one of a preset has fixed hosts, and a credential of another name is made for this one.${afterwards(policy)}`,
     },
   );
 }

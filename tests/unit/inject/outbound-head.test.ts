@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../../src/flow/secret.ts';
+import { loadPolicyText } from '../../../src/policy/load-policy.ts';
+import { thisMachine } from '../../../src/policy/machine-files.ts';
 import {
   anthropicPlaceholder,
   codexPlaceholder,
@@ -48,6 +50,20 @@ describe('a placeholder is at home at the hosts of its credential alone', () => 
     expect(refusal!.hint).not.toBe('');
     expect(flow.incident).toBe(`placeholder of github in ${place}`);
     expect(`${refusal!.message} ${refusal!.hint}`).not.toContain('sallyport-placeholder');
+  });
+
+  test('the operator is not told to give a credential of a preset other hosts, which no policy takes', async () => {
+    const { hint } = saidTo(guardWith(), requestTo('open.example', { headers: [['X-Note', githubPlaceholder]] }))!;
+    expect(hint).toContain('one of a preset has fixed hosts, and a credential of another name is made for this one.');
+    const made = (name: string) =>
+      loadPolicyText(
+        `version: 1\nallow: [{ preset: github }, { host: open.example }]\ncredentials: { ${name}: { hosts: open.example, inject: { bearer: true } } }\n`,
+        '/etc/sallyport.yaml',
+        '/etc',
+        thisMachine(),
+      );
+    expect((await made('github')).ok).toBe(false);
+    expect((await made('open')).ok).toBe(true);
   });
 
   test('in a label of a host that a wildcard covers it is refused', () => {
