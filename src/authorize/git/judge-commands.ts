@@ -13,6 +13,9 @@ const tags = 'refs/tags/';
 /** What another command would take for a whole ref, for HEAD or for a commit. */
 const misleading = /^refs\/(?:heads|tags)\/(?:refs\/.*|HEAD|[0-9a-f]{40})$/is;
 
+/** The command is copied into a shell, which reads more in a name than git does. */
+const isPlain = /^[\w./-]+$/;
+
 export function judgeCommands(
   policy: CompiledPolicy,
   sandbox: Sandbox,
@@ -27,7 +30,7 @@ function judgeCommand(policy: CompiledPolicy, sandbox: Sandbox, command: PushCom
   if (!ref.startsWith(branches) && !ref.startsWith(tags)) return [outsideNamespaces(ref)];
   if (misleading.test(ref)) return [misleadingName(ref)];
   const findings = ref.startsWith(tags) ? judgeTag(command) : judgeBranch(policy, sandbox, command);
-  if (findings.length === 0 && !allowsRef(sandbox, ref)) findings.push(notAllowed(sandbox, ref));
+  if (findings.length === 0 && !allowsRef(sandbox, ref)) findings.push(notAllowed(policy, sandbox, ref));
   return findings;
 }
 
@@ -57,7 +60,12 @@ function judgeBranch(policy: CompiledPolicy, sandbox: Sandbox, command: PushComm
       rule,
       message: `${branch} is a protected branch`,
       reason: 'protected branch',
-      hint: `Push to a branch of your own, e.g. \`git push origin HEAD:${suggestion(sandbox, branch)}\`, and open a pull request.`,
+      hint: instead(
+        policy,
+        sandbox,
+        branch,
+        (example) => `Push to a branch of your own, e.g. ${example}, and open a pull request.`,
+      ),
     });
   }
   if (isDeletion(command) && !policy.allowBranchDeletion) {
@@ -95,7 +103,7 @@ function misleadingName(ref: string): PushFinding {
   };
 }
 
-function notAllowed(sandbox: Sandbox, ref: string): PushFinding {
+function notAllowed(policy: CompiledPolicy, sandbox: Sandbox, ref: string): PushFinding {
   const covered = sandbox.allowedBranches.join(', ') || 'none';
   const isTag = ref.startsWith(tags);
   const name = ref.slice(isTag ? tags.length : branches.length);
@@ -107,16 +115,22 @@ function notAllowed(sandbox: Sandbox, ref: string): PushFinding {
     reason: isTag ? 'a bot may not push this tag' : 'not one of its branches',
     hint: isTag
       ? `Ask a person to make the tag. It may push: ${covered}.`
-      : `Push to one of its branches (${covered}), e.g. \`git push origin HEAD:${suggestion(sandbox, name)}\`.`,
+      : instead(policy, sandbox, name, (example) => `Push to one of its branches (${covered}), e.g. ${example}.`),
   };
 }
 
-/** A branch that would pass, made from the one that was asked for. */
-function suggestion(sandbox: Sandbox, branch: string): string {
-  const own =
-    sandbox.authMode === 'bot'
-      ? sandbox.allowedBranches.find((text) => /^(?!refs\/)[^*]+\/\*{1,2}$/.test(text))
-      : 'work/*';
-  const name = branch.slice(branch.lastIndexOf('/') + 1);
-  return own === undefined ? 'YOUR-BRANCH' : own.replace(/\*+$/, name);
+/** Says where to push with a command that would pass; or, where no branch is the sandbox's, who can change that. */
+function instead(policy: CompiledPolicy, sandbox: Sandbox, branch: string, say: (example: string) => string): string {
+  const patterns = sandbox.authMode === 'bot' ? sandbox.allowedBranches : ['work/*'];
+  const own = patterns.map((text) => text.replace(/^refs\/heads\//, '')).filter((text) => !text.startsWith('refs/'));
+  if (own.length === 0) return 'It may push to none: the operator registers it with allowed_branches for its work.';
+  const last = branch.slice(branch.lastIndexOf('/') + 1);
+  const name = isPlain.test(last) ? last : 'work';
+  const passes = (one: string): boolean =>
+    isPlain.test(one) &&
+    !misleading.test(branches + one) &&
+    isProtectedBranch(policy, one) === null &&
+    allowsRef(sandbox, branches + one);
+  const found = own.map((text) => text.replace(/\*+$/, name)).find(passes) ?? 'YOUR-BRANCH';
+  return say(`\`git push origin HEAD:${found}\``);
 }

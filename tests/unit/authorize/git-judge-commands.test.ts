@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { judgeCommands } from '../../../src/authorize/git/judge-commands.ts';
 import type { Sandbox } from '../../../src/flow/sandbox.ts';
+import { compileGlob } from '../../../src/kit/glob.ts';
 import { sandboxWith } from '../../support/hand-made-flow.ts';
 import { handMadePolicy } from '../../support/hand-made-policy.ts';
 import { command, zeroId } from './git-push-ground.ts';
@@ -112,8 +113,30 @@ describe('a finding says what happened, by which rule, and what to do', () => {
       reason: 'not one of its branches',
       hint: 'Push to one of its branches (sandbox/*), e.g. `git push origin HEAD:sandbox/it`.',
     });
-    expect(only(sandboxWith({ allowedBranches: [] }), 'refs/heads/x', zeroId, A).hint).toContain('(none)');
   });
+
+  test.each([
+    [['fix-login'], 'x', 'HEAD:fix-login`'],
+    [['refs/heads/bot/**'], 'x', 'HEAD:bot/x`'],
+    [['refs/tags/*', 'a*'], 'x', 'HEAD:ax`'],
+    [['release/*', 'bot/*'], 'x', 'HEAD:bot/x`'],
+    [['release/*'], 'x', 'HEAD:YOUR-BRANCH`'],
+    [['sandbox/*'], 'x;$(id)|`id`', 'HEAD:sandbox/work`'],
+    [['refs/tags/*'], 'x', 'It may push to none: the operator registers it with allowed_branches'],
+    [[], 'x', 'It may push to none: the operator registers it with allowed_branches'],
+  ])(
+    'what is proposed to a bot with %j passes, and is no more to a shell than a name',
+    (allowedBranches, name, said) => {
+      const by = { ...policy, protectedBranches: [...policy.protectedBranches, compileGlob('release/**')] };
+      const { hint } = judgeCommands(by, sandboxWith({ allowedBranches }), [
+        command(`refs/heads/${name}`, A, zeroId),
+      ])[0]!;
+      expect(hint).toContain(said);
+      const proposed = /HEAD:(\S+)`/.exec(hint)?.[1];
+      if (proposed === undefined || proposed === 'YOUR-BRANCH') return;
+      expect(codes(sandboxWith({ allowedBranches }), `refs/heads/${proposed}`, zeroId, A, by)).toEqual([]);
+    },
+  );
 
   test('a tag of a bot, a tag that is there, a deletion, another namespace, a misleading name', () => {
     expect(only(bot, 'refs/tags/v1', zeroId, A)).toMatchObject({
