@@ -150,7 +150,9 @@ class H2Relay implements Perishable {
     const ended = (flags & endStreamFlag) !== 0;
     const fields = fieldsOf(headers);
     const length = fields.get('content-length');
-    if (!ended && length !== undefined) this.#missingBytes = Number(length);
+    // To HEAD, and in a 304, it is the length of what is not sent; the end may still come in a frame of its own.
+    const isBare = this.#flow.canonical.method === 'HEAD' || status === 304;
+    if (!ended && !isBare && length !== undefined) this.#missingBytes = Number(length);
     this.#writer = this.#flow.exchange.respond({
       status: this.#status,
       reason: '',

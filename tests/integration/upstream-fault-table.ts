@@ -185,6 +185,29 @@ export const h2Cases: Readonly<Record<string, Case<H2Fault>>> = {
     fate: { broken: 'upstream.closed' },
     kept: true,
   },
+  // Its length is that of what a GET would get (RFC 9110 8.6), and the end may come in a frame of its own.
+  'h2-answer-to-head-ends-later': {
+    fault: (s, peer) => peer.send(headersFrame(s, [...final, ['content-length', '9']], 0), dataFrame(s, '', endStream)),
+    fate: { whole: 200 },
+    kept: true,
+    ask: 'HEAD',
+  },
+  'h2-304-ends-later': {
+    fault: (s, peer) =>
+      peer.send(
+        headersFrame(
+          s,
+          [
+            [':status', '304'],
+            ['content-length', '9'],
+          ],
+          0,
+        ),
+        dataFrame(s, '', endStream),
+      ),
+    fate: { whole: 304 },
+    kept: true,
+  },
   'h2-head-after-the-end': {
     fault: (s, peer) =>
       peer.send(headersFrame(s, final, 0), dataFrame(s, 'fine', endStream), headersFrame(s, final, endStream)),

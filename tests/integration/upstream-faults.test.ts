@@ -243,15 +243,16 @@ async function askH2({ name, ask: how }: Plan): Promise<Seen> {
   const session = await openHttp2(gateway, hostOf(name), { caPath: gateway.caPath });
   session.on('error', () => {});
   try {
-    return await askOn(session, uploadOf(how));
+    return await askOn(session, uploadOf(how), how === 'HEAD' ? 'HEAD' : 'GET');
   } finally {
     session.destroy();
   }
 }
 
-function askOn(session: ClientHttp2Session, upload: Buffer | null): Promise<Seen> {
+function askOn(session: ClientHttp2Session, upload: Buffer | null, method: 'GET' | 'HEAD' = 'GET'): Promise<Seen> {
   return new Promise((resolve) => {
-    const stream = session.request(upload === null ? {} : { ':method': 'POST' }, { endStream: upload === null });
+    const fields = { ':method': upload === null ? method : 'POST' };
+    const stream = session.request(fields, { endStream: upload === null });
     let status: number | null = null;
     let body = '';
     let isEnded = false;
