@@ -21,6 +21,7 @@ const context = createContext({
 
 void runCommandLine(process.argv.slice(2), context).then((code) => {
   process.exitCode = code;
-  // Everything is done and said. Should something still hold the process, it is not worth waiting for.
-  setTimeout(() => process.exit(), 3_000).unref();
+  // Everything is done, and said when the last byte is taken: a reader may be slow. Should something still hold the process
+  // then, it is not worth waiting for.
+  process.stdout.write('', () => setTimeout(() => process.exit(), 3_000).unref());
 });

@@ -89,7 +89,10 @@ async function merge(context: CliContext, named: readonly string[]): Promise<voi
     context.say('Nothing was merged: a journal that does not hold is looked at by itself first.');
     return;
   }
-  for await (const line of mergeJournals(intact)) context.print(line);
+  for await (const line of mergeJournals(intact)) {
+    context.print(line);
+    await context.untilTaken();
+  }
 }
 
 /** `NAME=FOLDER`, or a folder: then it is called after itself, or after where it is when that says nothing. */

@@ -26,6 +26,8 @@ export interface CliContext {
   readonly admin: AdminClient;
   /** Data: what a script reads. */
   print(text: string): void;
+  /** Before more of what may be long: whoever reads it slowly must not have it wait in our memory. */
+  untilTaken(): Promise<void>;
   /** Everything said to a person beside the data. */
   say(text: string): void;
   /** What the process ends with unless the command throws. */
@@ -38,7 +40,12 @@ export interface ContextParts {
   readonly userPath?: string;
   readonly cwd: string;
   readonly stdin: Input;
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly stdout: {
+    write(text: string): unknown;
+    readonly isTTY?: boolean;
+    readonly writableNeedDrain?: boolean;
+    once?(event: 'drain', act: () => void): unknown;
+  };
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
 }
 
@@ -70,6 +77,9 @@ export function createContext(parts: ContextParts): CliContext {
     colors: picocolors.createColors(stdout.isTTY === true && !plain),
     admin: new AdminClient(places.adminSocket),
     print: (text) => stdout.write(`${text}\n`),
+    untilTaken: async () => {
+      if (stdout.writableNeedDrain === true) await new Promise<void>((resolve) => stdout.once?.('drain', resolve));
+    },
     say: (text) => stderr.write(`${text}\n`),
     exitCode: exitCode.ok,
   };

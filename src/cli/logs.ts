@@ -32,6 +32,7 @@ export function addLogsCommand(program: Command, context: CliContext): void {
       const json = wantsJson(command);
       for await (const record of readRecords(context, options, query)) {
         context.print(json ? JSON.stringify(record) : describeRecord(context, record));
+        await context.untilTaken();
       }
     });
 }

@@ -1,7 +1,11 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createContext } from '../../../src/cli/cli-context.ts';
+import { runCommandLine } from '../../../src/cli/program.ts';
 import { fillJournal } from '../audit/journal-fixture.ts';
 import { runWith } from './command-line.ts';
 
@@ -93,5 +97,21 @@ describe('sallyport audit merge', () => {
     const broken = await run('audit', 'merge', 'one/journal', 'second=two/journal');
     expect([broken.code, broken.out]).toEqual([1, '']);
     expect(broken.err).toContain('second: broken');
+  });
+
+  test('what nobody has taken yet waits on the disk, not in memory', async () => {
+    fillJournal(join(home, 'one', 'journal'), 500);
+    const stdout = new PassThrough();
+    const parts = { env: { SALLYPORT_HOME: home }, cwd: home, stdin: Readable.from([]), stderr: { write() {} } };
+    const code = runCommandLine(['audit', 'merge', 'one/journal'], createContext({ ...parts, stdout }));
+    await new Promise((resolve) => stdout.once('readable', resolve));
+    await setTimeout(200);
+    expect(stdout.readableLength + stdout.writableLength).toBeLessThan(100_000);
+    let lines = 0;
+    stdout.on('data', (chunk: Buffer) => {
+      lines += chunk.toString().split('\n').length - 1;
+    });
+    expect(await code).toBe(0);
+    expect(lines).toBe(502);
   });
 });
