@@ -34,6 +34,8 @@ export class JournalDisk {
   #size: number;
   #head: Head;
   #unsynced = false;
+  /** The file before the new one is still to go: it holds the record that the head names. */
+  #isLastToGo = false;
 
   constructor(options: DiskOptions) {
     this.#directory = options.directory;
@@ -76,6 +78,9 @@ export class JournalDisk {
   /** Remembers the last record that is in the file. */
   moveHead(seq: number, hash: string): void {
     this.#overwriteHead({ seq, hash, oldest: this.#head.oldest });
+    if (!this.#isLastToGo) return;
+    this.#isLastToGo = false;
+    this.#letGo(1);
   }
 
   /** Goes on in a new file and lets the oldest go. Only when the head is up to date. */
@@ -88,12 +93,9 @@ export class JournalDisk {
       if (error !== null) this.#onTrouble('a finished journal file could not be synced', error);
       this.#fs.closeSync(old);
     });
-    try {
-      this.#syncDirectory();
-      this.#retain(keepFiles);
-    } catch (error) {
-      this.#onTrouble('old journal files could not be removed', error);
-    }
+    // With nothing in the new file the chain would have no end: until there is, the one before it stays.
+    this.#isLastToGo = keepFiles < 2;
+    this.#letGo(Math.max(2, keepFiles));
   }
 
   /** Asks for the written lines to be put on the disk, without waiting. */
@@ -121,6 +123,15 @@ export class JournalDisk {
     const fd = this.#fs.openSync(file.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     this.#files.push({ ...file, firstSeq });
     return fd;
+  }
+
+  #letGo(keepFiles: number): void {
+    try {
+      this.#syncDirectory();
+      this.#retain(keepFiles);
+    } catch (error) {
+      this.#onTrouble('old journal files could not be removed', error);
+    }
   }
 
   #retain(keepFiles: number): void {

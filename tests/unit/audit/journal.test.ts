@@ -7,6 +7,7 @@ import {
   statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -115,6 +116,38 @@ describe('the journal rotates', () => {
     journal.flush();
     expect(listJournalFiles(directory).map((file) => file.number)).toEqual([2]);
     expect(journal.fileCount).toBe(1);
+  });
+});
+
+describe('the journal of a single file', () => {
+  test('keeps the old one until the new one has a record: a full disk in between leaves a chain', async () => {
+    const directory = journalDirectory();
+    let isFull = false;
+    const write = writeSync as (...given: unknown[]) => number;
+    const fullDisk = (...given: unknown[]): number => {
+      if (isFull && given[1] instanceof Uint8Array) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+      return write(...given);
+    };
+    const options = { maxFileBytes: 1500, keepFiles: 1, fs: { writeSync: fullDisk as typeof writeSync } };
+    const journal = openJournal(directory, options);
+    for (let n = 1; n <= 3; n++) journal.append(sampleRecord(n));
+    journal.flush();
+    isFull = true;
+    for (let n = 4; n <= 6; n++) journal.append(sampleRecord(n));
+    journal.flush();
+    expect(journal.state.kind).toBe('failing');
+    expect(await verifyJournal(directory)).toMatchObject({ ok: true, lastSeq: 3 });
+    journal.close();
+    isFull = false;
+    const again = openJournal(directory, options);
+    expect(again.state).toEqual({ kind: 'ok' });
+    again.append(sampleRecord(4));
+    again.flush();
+    expect(await verifyJournal(directory)).toMatchObject({ ok: true, lastSeq: 4 });
+    for (let n = 5; n <= 9; n++) again.append(sampleRecord(n));
+    again.flush();
+    expect(again.fileCount).toBe(1);
+    expect(await verifyJournal(directory)).toMatchObject({ ok: true, lastSeq: 9 });
   });
 });
 
