@@ -4,7 +4,9 @@ import { runCommandLine } from './cli/program.ts';
 
 // A reader that has seen enough (`sallyport logs | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? 0 : 1);
+  if (error.code === 'EPIPE') process.exit(0);
+  process.stderr.write(`sallyport: what it prints could not be written: ${error.message}\n`);
+  process.exit(1);
 });
 
 const context = createContext({

@@ -20,3 +20,13 @@ test('a merged journal arrives whole', async () => {
   expect(lines).toHaveLength(records + 2);
   expect(JSON.parse(lines.at(-1)!)).toMatchObject({ gateway: 'a', end: records });
 }, 60_000);
+
+test('a disk that takes no more of it is named, and the command fails', async () => {
+  const command = buildCommand({});
+  onTestFinished(() => command.remove());
+  fillJournal(join(command.home, 'journal'), 5);
+  const journal = `a=${join(command.home, 'journal')}`;
+  const { output, ended } = command.start(['audit', 'merge', journal], ['sh', '-c', '"$@" > /dev/full', 'sh']);
+  expect(await ended).toBe(1);
+  expect(output()).toContain('could not be written: ENOSPC');
+}, 60_000);
