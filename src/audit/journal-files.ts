@@ -23,6 +23,7 @@ export interface JournalFile {
 
 const fileName = /^journal-(\d{6,12})\.jsonl$/;
 const linkPrefix = /^\{"seq":(\d{1,15}),"prev":"([0-9a-f]{64})",/;
+const timeField = /"time":"([^"]{20,30})"/;
 const headLine = /^ *(\d{1,15}) ([0-9a-f]{64}) +(\d{1,15})\n$/;
 /** `{"seq":<15 digits>,"prev":"<64>",` and a little more. */
 const linkBytes = 112;
@@ -69,6 +70,11 @@ export function hashLine(line: string | Uint8Array): string {
 export function readLink(line: Buffer): { readonly seq: number; readonly prev: string } | null {
   const match = linkPrefix.exec(line.toString('latin1', 0, linkBytes));
   return match === null ? null : { seq: Number(match[1]), prev: match[2]! };
+}
+
+/** When a record began, as it stands in its line; null when it does not say. */
+export function readTime(line: Buffer): string | null {
+  return timeField.exec(line.toString('latin1', 0, 256))?.[1] ?? null;
 }
 
 /** The sequence number with which a file begins; null when it is empty or does not begin with a record. */

@@ -65,7 +65,7 @@ function kindOf(path: string): 'file' | 'folder' {
 }
 
 async function merge(context: CliContext, named: readonly string[]): Promise<void> {
-  const { gatewayName, mergeJournals, verifyEach } = await import('../audit/merge.ts');
+  const { gatewayName, JournalChanged, mergeJournals, verifyEach } = await import('../audit/merge.ts');
   const journals = named.map((one) => readName(context, one));
   const names = journals.map(({ name }) => name);
   for (const [i, name] of names.entries()) {
@@ -89,9 +89,14 @@ async function merge(context: CliContext, named: readonly string[]): Promise<voi
     context.say('Nothing was merged: a journal that does not hold is looked at by itself first.');
     return;
   }
-  for await (const line of mergeJournals(intact)) {
-    context.print(line);
-    await context.untilTaken();
+  try {
+    for await (const line of mergeJournals(intact)) {
+      context.print(line);
+      await context.untilTaken();
+    }
+  } catch (error) {
+    if (!(error instanceof JournalChanged)) throw error;
+    throw new CommandFailed(exitCode.failure, error.message, 'What was printed is not whole: merge again.');
   }
 }
 

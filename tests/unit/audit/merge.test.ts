@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { mergeJournals, type NamedJournal, verifyEach } from '../../../src/audit/merge.ts';
 import type { Intact } from '../../../src/audit/verify.ts';
 import { verifyMerged } from '../../../src/audit/verify-merged.ts';
-import { fillJournal, journalDirectory, openJournal, sampleRecord } from './journal-fixture.ts';
+import { collect, fillJournal, journalDirectory, openJournal, sampleRecord, tamper } from './journal-fixture.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 2, 3, 4, second)).toISOString();
 
@@ -92,6 +92,37 @@ describe('several journals become one', () => {
     const found = await verifyMerged(path);
     expect(found).toMatchObject({ ok: true });
     expect(JSON.parse(readFileSync(path, 'utf8').split('\n')[1]!).seq).toBeGreaterThan(1);
+  });
+
+  test('a gateway that rotates between the look and the merge, and while it is merged, loses nothing of what is merged', async () => {
+    const directory = journalDirectory();
+    const journal = openJournal(directory, { maxFileBytes: 4096, keepFiles: 3 });
+    let n = 0;
+    const append = (count: number): void => {
+      for (let i = 0; i < count; i++) {
+        journal.append(sampleRecord(++n));
+        journal.flush();
+      }
+    };
+    append(40);
+    const verified = (await verifyEach([{ name: 'a', directory }])) as (NamedJournal & { found: Intact })[];
+    append(40);
+    const lines: string[] = [];
+    for await (const line of mergeJournals(verified)) {
+      lines.push(line);
+      append(7);
+    }
+    expect(lines.length).toBeGreaterThan(10);
+    expect(await verifyMerged(written(lines))).toMatchObject({ ok: true, gateways: [{ lastSeq: 80 }] });
+  });
+
+  test('a journal that is changed after it was verified is not merged as if it had not been', async () => {
+    const directory = journalWith([1, 2, 3]);
+    const verified = (await verifyEach([{ name: 'a', directory }])) as (NamedJournal & { found: Intact })[];
+    tamper(directory, (lines) => lines.with(2, lines[2]!.replace('"GET"', '"PUT"')));
+    await expect(collect(mergeJournals(verified))).rejects.toThrow('the journal of a changed while it was read');
+    tamper(directory, (lines) => lines.slice(0, 1));
+    await expect(collect(mergeJournals(verified))).rejects.toThrow('record 2 is not where it was');
   });
 
   test.each([
