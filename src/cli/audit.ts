@@ -54,7 +54,16 @@ async function verifyAt(context: CliContext, named: string | undefined): Promise
   if (named === undefined) return verifyJournal(context.places.journalDirectory);
   const path = resolve(context.cwd, named);
   if (kindOf(path) === 'file') return (await import('../audit/verify-merged.ts')).verifyMerged(path);
-  return verifyJournal(path);
+  return asNamed(path, await verifyJournal(path));
+}
+
+/** Whoever names a folder means one with a journal: an empty one, or the folder above it, would pass for one with no records. */
+function asNamed(path: string, found: Verification): Verification {
+  if (!found.ok || found.files > 0) return found;
+  throw new CommandFailed(
+    exitCode.usage,
+    `${path} holds no journal: its files are called journal-000001.jsonl and so on`,
+  );
 }
 
 function kindOf(path: string): 'file' | 'folder' {
@@ -77,10 +86,17 @@ async function merge(context: CliContext, named: readonly string[]): Promise<voi
     if (names.indexOf(name) !== i)
       throw new CommandFailed(exitCode.usage, `two journals are called ${name}: write NAME=FOLDER for each`);
   }
-  for (const { directory } of journals) kindOf(directory);
+  for (const { directory } of journals) {
+    if (kindOf(directory) === 'file')
+      throw new CommandFailed(exitCode.usage, `${directory} is not the folder of a journal`);
+  }
   const verified = await verifyEach(journals);
+  for (const { directory, found } of verified) asNamed(directory, found);
   const intact: (NamedJournal & { found: Intact })[] = [];
   for (const { found, ...journal } of verified) {
+    const twin = found.ok && found.records > 0 ? intact.find((one) => one.found.hash === found.hash) : undefined;
+    if (twin !== undefined)
+      throw new CommandFailed(exitCode.usage, `${twin.name} and ${journal.name} are the same journal: name each once`);
     if (found.ok) intact.push({ ...journal, found });
     else context.say(`${journal.name}: ${describe(context, found)}`);
   }

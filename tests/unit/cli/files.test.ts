@@ -78,18 +78,30 @@ describe('sallyport audit verify', () => {
 
 describe('sallyport audit merge', () => {
   test('prints one journal of several, which verify takes; a broken or missing one merges nothing', async () => {
-    for (const name of ['one', 'two']) fillJournal(join(home, name, 'journal'), 3);
+    for (const [i, name] of ['one', 'two'].entries()) fillJournal(join(home, name, 'journal'), 3 + i);
     const merged = await run('audit', 'merge', 'one/journal', 'second=two/journal');
     expect(merged.code).toBe(0);
     expect(JSON.parse(merged.out.split('\n')[0]!)).toEqual({ merged: ['one', 'second'] });
     writeFileSync(join(home, 'merged.jsonl'), merged.out);
     const verified = await run('audit', 'verify', 'merged.jsonl');
-    expect([verified.code, verified.out.split('\n')[0]]).toEqual([0, 'intact 6 records of 2 gateways']);
+    expect([verified.code, verified.out.split('\n')[0]]).toEqual([0, 'intact 7 records of 2 gateways']);
 
     const twice = await run('audit', 'merge', 'one/journal', 'one=two/journal');
     expect([twice.code, twice.err]).toEqual([2, expect.stringContaining('two journals are called one')]);
     expect((await run('audit', 'merge', 'one/journal', 'no/journal')).code).toBe(2);
     expect((await run('audit', 'verify', 'no-such-place')).code).toBe(2);
+
+    const same = await run('audit', 'merge', 'one/journal', 'second=one/journal');
+    expect([same.code, same.out, same.err]).toEqual([2, '', expect.stringContaining('one and second are the same')]);
+    for (const argv of [
+      ['merge', 'one/journal', 'second=two'],
+      ['verify', 'two'],
+    ]) {
+      const wrong = await run('audit', ...argv);
+      expect([wrong.code, wrong.out, wrong.err]).toEqual([2, '', expect.stringContaining('holds no journal')]);
+    }
+    writeFileSync(join(home, 'a-file'), '');
+    expect((await run('audit', 'merge', 'one/journal', 'second=a-file')).code).toBe(2);
 
     const [file] = readdirSync(join(home, 'two', 'journal')).filter((name) => name.endsWith('.jsonl'));
     const path = join(home, 'two', 'journal', file!);
