@@ -1,6 +1,6 @@
 // Whether a merged journal still holds each of its chains whole, from where it begins to where its journal ended, or where
 // it first does not. Reads the one file alone: the gateways and their disks may be far away or gone.
-import { genesis, hashLine, readLink } from './journal-files.ts';
+import { genesis, hashLine, readLink, readTime } from './journal-files.ts';
 import { LineReader, LineTooLongError } from './line-reader.ts';
 
 export type MergedVerification =
@@ -12,12 +12,19 @@ export type MergedVerification =
   | { readonly ok: false; readonly line: number; readonly gateway: string | null; readonly message: string };
 
 interface Chain {
+  /** Its place among the gateways: of two records of the same moment that of the first comes first. */
+  readonly index: number;
+  time: string;
+  /** The latest of what the others have had since its last record. Its next one is not earlier, or it would stand before. */
+  after: Moment | null;
   first: number;
   seq: number;
   hash: string;
   records: number;
   ended: boolean;
 }
+
+type Moment = Pick<Chain, 'index' | 'time'>;
 
 const gatewayPrefix = /^\{"gateway":"([A-Za-z0-9._-]{1,64})",/;
 const endLine = /^\{"gateway":"[^"]*","first":(\d{1,15}),"end":(\d{1,15}),"hash":"([0-9a-f]{64})"\}$/;
@@ -71,7 +78,15 @@ function begin(line: Buffer, chains: Map<string, Chain>): void {
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
     throw new MergedBreak(null, 'the first line does not name the gateways: this is not a merged journal');
   }
-  for (const name of names) chains.set(name, { first: 0, seq: 0, hash: genesis, records: 0, ended: false });
+  if (
+    names.length === 0 ||
+    new Set(names).size < names.length ||
+    line.toString('utf8') !== JSON.stringify({ merged: names })
+  )
+    throw new MergedBreak(null, 'the first line is not as a merge writes it: it was edited');
+  for (const [index, name] of names.entries()) {
+    chains.set(name, { index, time: '', after: null, first: 0, seq: 0, hash: genesis, records: 0, ended: false });
+  }
 }
 
 function follow(line: Buffer, chains: Map<string, Chain>): void {
@@ -83,10 +98,17 @@ function follow(line: Buffer, chains: Map<string, Chain>): void {
   }
   if (chain.ended) throw new MergedBreak(name, `a line of ${name} comes after its end`);
   const end = endLine.exec(line.toString('latin1'));
+  const ended = [...chains].filter(([, one]) => one.ended);
   if (end !== null) {
+    const next = [...chains].find(([, one]) => !one.ended)!;
+    if (next[1] !== chain) throw new MergedBreak(next[0], `the end of ${next[0]} should be here: it is missing`);
     endChain(name, chain, Number(end[1]), Number(end[2]), end[3]!);
+    const twin = chain.records === 0 ? undefined : ended.find(([, one]) => one.hash === chain.hash);
+    if (twin !== undefined)
+      throw new MergedBreak(name, `${name} has the very records of ${twin[0]}: its own are missing`);
     return;
   }
+  if (ended.length > 0) throw new MergedBreak(name, `a record of ${name} stands behind the ends`);
   // As it stands in the journal of its gateway.
   const own = Buffer.concat([Buffer.from('{'), line.subarray(prefix[0].length)]);
   const link = readLink(own);
@@ -102,9 +124,25 @@ function follow(line: Buffer, chains: Map<string, Chain>): void {
       `record ${chain.seq} of ${name} does not have the hash that record ${link.seq} remembers`,
     );
   }
+  keepOrder(name, chain, readTime(own), link.seq, chains);
   chain.seq = link.seq;
   chain.hash = hashLine(own);
   chain.records++;
+}
+
+/** The chains fix what a merge makes of them, so that no line can stand elsewhere: see `earliest` in merge.ts. */
+function keepOrder(name: string, chain: Chain, time: string | null, seq: number, chains: Map<string, Chain>): void {
+  chain.time = time ?? chain.time;
+  if (chain.after !== null && isBefore(chain, chain.after)) {
+    throw new MergedBreak(name, `record ${seq} of ${name} belongs further up: lines were moved`);
+  }
+  const moment = { index: chain.index, time: chain.time };
+  for (const one of chains.values()) if (one.after === null || isBefore(one.after, moment)) one.after = moment;
+  chain.after = null;
+}
+
+function isBefore(a: Moment, b: Moment): boolean {
+  return a.time < b.time || (a.time === b.time && a.index < b.index);
 }
 
 function endChain(name: string, chain: Chain, first: number, last: number, hash: string): void {

@@ -15,9 +15,9 @@ let whole: string[];
 beforeAll(async () => {
   const root = mkdtempSync(join(tmpdir(), 'sallyport-merged-'));
   const journals = ['a', 'b'].map((name) => ({ name, directory: join(root, name) }));
-  for (const { directory } of journals) {
+  for (const { name, directory } of journals) {
     const journal = new Journal({ directory, maxFileBytes: 1 << 20, keepFiles: 20, log: quiet });
-    for (let n = 1; n <= 4; n++) journal.append(sampleRecord(n));
+    for (let n = 1; n <= 4; n++) journal.append({ ...sampleRecord(n), id: `${name}-${n}` });
     journal.close();
   }
   const verified = (await verifyEach(journals)).map((one) => ({ ...one, found: one.found as Intact }));
@@ -63,6 +63,31 @@ describe('a merged journal cannot be changed unseen', () => {
       'a',
       (lines) => lines.with(lineOf('a', 2), lines[lineOf('a', 2)]!.replace('"a"', '"b"')),
     ],
+    [
+      'a record is moved before one of the other gateway',
+      'a',
+      (lines) => lines.toSpliced(lineOf('b', 1), 1).toSpliced(lineOf('a', 4), 0, lines[lineOf('b', 1)]!),
+    ],
+    [
+      'the records of one gateway are moved before those of the other',
+      'a',
+      (lines) => [lines[0]!, ...lines.slice(5, 9), ...lines.slice(1, 5), ...lines.slice(9)],
+    ],
+    ['the ends are swapped', 'a', (lines) => [...lines.slice(0, 9), lines[10]!, lines[9]!]],
+    [
+      'an end comes before a record of the other gateway',
+      'b',
+      (lines) => lines.toSpliced(9, 1).toSpliced(8, 0, lines[9]!),
+    ],
+    [
+      'one gateway is put in the place of the other',
+      'b',
+      (lines) => {
+        const own = lines.slice(1, 5);
+        const ofB = (line: string): string => line.replace('"gateway":"a"', '"gateway":"b"');
+        return [lines[0]!, ...own, ...own.map(ofB), lines[9]!, ofB(lines[9]!)];
+      },
+    ],
     ['an end is taken out', 'b', (lines) => lines.slice(0, -1)],
     [
       'an end is moved before a record',
@@ -81,6 +106,17 @@ describe('a merged journal cannot be changed unseen', () => {
   test('one gateway is taken out with all it wrote: the first line still names it', async () => {
     const without = whole.filter((line, i) => i === 0 || !line.startsWith('{"gateway":"b"'));
     expect(await verifyLines(without)).toMatchObject({ ok: false, gateway: 'b' });
+  });
+
+  test.each([
+    ['no gateway', ['{"merged":[]}']],
+    ['a gateway twice', ['{"merged":["a","a"]}']],
+    ['more than the gateways', ['{"merged":["a","b"],"note":"complete"}']],
+  ])('the first line names %s', async (_what, [first]) => {
+    const rest = first!.includes('[]')
+      ? []
+      : whole.slice(1).filter((line) => first!.includes('"b"') || !line.includes('"gateway":"b"'));
+    expect(await verifyLines([first!, ...rest])).toMatchObject({ ok: false, line: 1 });
   });
 
   test('the file is cut in the middle of a line', async () => {
