@@ -80,6 +80,7 @@ class Forwarder {
 
   drop(sandboxId: string | null): void {
     this.#pool.drop(sandboxId);
+    if (sandboxId === null) this.#dialling.clear();
     this.#sessions.drop(sandboxId);
     this.circuits.drop(sandboxId);
   }
@@ -180,8 +181,9 @@ class Forwarder {
   }
 
   async #dialH1(key: string, origin: Origin, flow: Injected): Promise<Upstream> {
+    const { era } = this.#pool;
     const dialled = await this.circuits.dial(flow, () => this.#dialler.dial(origin, ['http/1.1'], flow.sandbox.id));
-    return { h1: new H1Upstream(key, dialled, this.#sweeper) };
+    return { h1: new H1Upstream(key, dialled, this.#sweeper, era) };
   }
 
   async #dialShared(key: string, origin: Origin, flow: Injected): Promise<Upstream> {
@@ -192,15 +194,17 @@ class Forwarder {
       return 'h2' in upstream ? upstream : this.#dialH1(key, origin, flow);
     }
     const dial = (): Promise<Dialled> => this.#dialler.dial(origin, ['h2', 'http/1.1'], flow.sandbox.id);
+    const { era } = this.#pool;
     const dialling = this.circuits.dial(flow, dial).then((dialled): Upstream => {
-      if (dialled.protocol === 'h2') return { h2: this.#sessions.open(key, origin, dialled) };
-      return { h1: new H1Upstream(key, dialled, this.#sweeper) };
+      const isCurrent = era === this.#pool.era;
+      if (dialled.protocol === 'h2') return { h2: this.#sessions.open(key, origin, dialled, isCurrent) };
+      return { h1: new H1Upstream(key, dialled, this.#sweeper, era) };
     });
     this.#dialling.set(key, dialling);
     try {
       return await dialling;
     } finally {
-      this.#dialling.delete(key);
+      if (this.#dialling.get(key) === dialling) this.#dialling.delete(key);
     }
   }
 

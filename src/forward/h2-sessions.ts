@@ -141,14 +141,15 @@ export class H2Sessions {
     return upstream === undefined || upstream.session.closed || upstream.session.destroyed ? null : upstream;
   }
 
-  open(key: string, origin: Origin, dialled: Dialled): H2Upstream {
+  /** Not `isCurrent`: all were dropped while it was dialled. Whoever waited for it may use it, and nobody after them. */
+  open(key: string, origin: Origin, dialled: Dialled, isCurrent = true): H2Upstream {
     const session = http2().connect(`https://${origin.host}:${origin.port}`, {
       createConnection: () => dialled.socket,
       settings: { enablePush: false, initialWindowSize: streamWindowBytes },
     });
     const parts = { sweeper: this.#sweeper, kept: this.#kept };
     const upstream = new H2Upstream(key.slice(0, key.indexOf(' ')), session, dialled, parts);
-    this.#live.set(key, upstream);
+    if (isCurrent) this.#live.set(key, upstream);
     const forget = (): void => {
       if (this.#live.get(key) === upstream) this.#live.delete(key);
     };

@@ -29,10 +29,13 @@ export class H1Upstream implements Perishable, Kept {
   readonly socket: Socket;
   readonly address: string;
   readonly key: string;
+  /** What `UpstreamPool.era` was when it was dialled. */
+  readonly era: number;
   #error: Error | null = null;
 
-  constructor(key: string, dialled: Dialled, sweeper: Sweeper) {
+  constructor(key: string, dialled: Dialled, sweeper: Sweeper, era = 0) {
     this.key = key;
+    this.era = era;
     this.socket = dialled.socket;
     this.address = dialled.address;
     sweeper.join(this);
@@ -75,6 +78,8 @@ export class H1Upstream implements Perishable, Kept {
 }
 
 export class UpstreamPool {
+  /** One more whenever all were dropped: what was dialled before is used to its end, and not kept. */
+  era = 0;
   readonly #idle = new Map<string, H1Upstream[]>();
   readonly #sweeper: Sweeper;
   readonly #kept: KeptUpstreams;
@@ -106,6 +111,10 @@ export class UpstreamPool {
   /** Takes a connection back after a complete answer. `keepAlive`: the upstream's Keep-Alive field, if any. */
   give(connection: H1Upstream, keepAlive: string | undefined): void {
     connection.owner = null;
+    if (connection.era !== this.era) {
+      connection.socket.destroy();
+      return;
+    }
     connection.reused = true;
     connection.deadlineMs = this.#sweeper.nowMs + idleMsOf(keepAlive);
     let idle = this.#idle.get(connection.key);
@@ -137,6 +146,7 @@ export class UpstreamPool {
 
   /** Closes idle connections: of one sandbox, or all of them (after a change of the upstream settings). */
   drop(sandboxId: string | null): void {
+    if (sandboxId === null) this.era++;
     for (const [key, idle] of this.#idle) {
       if (sandboxId !== null && !key.startsWith(`${sandboxId} `)) continue;
       this.#idle.delete(key);

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { startFarGateway } from '../support/far-gateway.ts';
-import { type RawUpstream, type ServeConnection, startRawUpstream } from '../support/raw-upstream.ts';
+import {
+  type FarConnection,
+  type RawUpstream,
+  type ServeConnection,
+  startRawUpstream,
+} from '../support/raw-upstream.ts';
 import { runClient } from '../support/run-client.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
@@ -57,6 +62,27 @@ describe('connections are kept and used again', () => {
     ]);
     expect(run.stdout).toBe(urls.map((url) => new URL(url).pathname).join(''));
     expect(upstream.connections - before).toBe(1);
+  });
+
+  test('one that is in use at a reload serves its request, and the next one gets another', async () => {
+    const before = upstream.connections;
+    let asked: FarConnection | null = null as FarConnection | null;
+    serve = async (connection) => {
+      await connection.wire.answer();
+      asked = connection;
+    };
+    const wire = await open();
+    wire.send(get('/slow'));
+    const first = await eventually(() => asked, 'the far side is asked');
+    await gateway.gateway.reload();
+    serve = echoPaths;
+    first.wire.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine');
+    // Should it be used again, it answers.
+    Promise.resolve(echoPaths(first)).catch(() => {});
+    expect((await wire.answer()).body).toBe('fine');
+    wire.send(get('/next'));
+    expect((await wire.answer()).body).toBe('/next');
+    expect(upstream.connections - before).toBe(2);
   });
 
   test('ten clients one after the other are one connection too', async () => {

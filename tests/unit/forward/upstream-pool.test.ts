@@ -51,6 +51,14 @@ describe('a kept connection', () => {
     expect(pool.take(mine)).toBeNull();
   });
 
+  test('that was in use when all were dropped is not kept: it was dialled under settings that are gone', () => {
+    const old = connection(mine);
+    pool.drop(null);
+    pool.give(old.upstream, undefined);
+    expect(old.socket.destroyed).toBe(true);
+    expect(pool.take(mine)).toBeNull();
+  });
+
   test('that was closed meanwhile is not given', () => {
     const gone = connection(mine);
     const ended = connection(mine);
