@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Choices } from '../init/compose-config.ts';
 import type { Survey } from '../init/survey.ts';
+import type { ConfigInDoubt } from '../policy/config-in-doubt.ts';
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 import { choose } from './init-choices.ts';
@@ -54,11 +55,11 @@ Examples:
       const choices = await choose(context, survey, { isInDoubt, isSilent: options.yes === true || json || isPrinted });
       const text = await compose(survey, { ...choices, schema: schemaPlace(options.schema) }, file);
       if (isPrinted) return context.print(text.trimEnd());
-      await write(context, file, text).catch((error: unknown) => refuseToGoOn(file, error));
+      const doubt = await write(context, file, text).catch((error: unknown) => refuseToGoOn(file, error));
       const command = nextCommand(survey, choices, isInDoubt, self);
       if (json) return printJson(context, { found: survey, file, command });
       if (survey.gitHosts.some(({ host }) => !choices.gitHosts.has(host))) context.say(leftOut);
-      announce(context, file, command);
+      announce(context, file, command, doubt);
     });
 }
 
@@ -135,8 +136,9 @@ function refuseToGoOn(file: string, error: unknown): never {
   );
 }
 
-async function write(context: CliContext, file: string, text: string): Promise<void> {
-  const [{ writeFileAtomically }, { approveConfig }, { mkdir }] = await Promise.all([
+/** Why it is not followed all the same; null: it is. */
+async function write(context: CliContext, file: string, text: string): Promise<ConfigInDoubt | null> {
+  const [{ writeFileAtomically }, { approveConfig, doubtOf }, { mkdir }] = await Promise.all([
     import('../kit/atomic-file.ts'),
     import('../launch/written-folders.ts'),
     import('node:fs/promises'),
@@ -154,14 +156,17 @@ async function write(context: CliContext, file: string, text: string): Promise<v
   await writeFileAtomically(file, text, 0o644);
   // Its user has just made it: also where a sandbox could have written it.
   approveConfig(context.places.home, file);
+  return doubtOf(context.places.home, file);
 }
 
-function announce(context: CliContext, file: string, command: string): void {
+function announce(context: CliContext, file: string, command: string, doubt: ConfigInDoubt | null): void {
   const { colors } = context;
   context.print(
     [
       `${colors.green('written')} ${printable(file)}`,
-      'Read it once. A sandbox cannot change it: `sallyport run` lets it in to read only.',
+      doubt === null
+        ? 'Read it once. A sandbox cannot change it: `sallyport run` lets it in to read only.'
+        : `It is not followed yet: ${printable(doubt.message)}`,
       '',
       'Now run:',
       `  ${colors.bold(command)}`,

@@ -41,9 +41,13 @@ export function doubtOf(state: string, config: string): ConfigInDoubt | null {
   return new ConfigInDoubt(what, afterReading(path), false);
 }
 
-/** Its user has named it: it is theirs, until a sandbox runs here again that could change it. */
+/**
+ * Its user has named it: it is theirs, until a sandbox runs here again that could change it. While one runs that can, nothing is
+ * noted: the word would hold for whatever the sandbox leaves there when it ends.
+ */
 export function approveConfig(state: string, config: string): void {
   const path = resolve(config);
+  if (findSuspect(state, path)?.isRunning === true) return;
   const file = realPath(path);
   for (const folder of foldersOnTheWay(path)) {
     const guarded = readNote(state, folder);

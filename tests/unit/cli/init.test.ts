@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openQuestions } from '../../../src/cli/ask-person.ts';
+import { noteRunningWriter } from '../../../src/launch/running-writers.ts';
 import { isDoubtful, noteWrittenFolders } from '../../../src/launch/written-folders.ts';
 import { type RunOptions, runWith } from './command-line.ts';
 
@@ -94,6 +95,18 @@ describe('sallyport init', () => {
     noteWrittenFolders(state, [project], []);
     await run(['--yes']);
     expect(isDoubtful(state, join(project, 'sallyport.yaml'))).toBe(false);
+  });
+
+  test('what it wrote beside a sandbox that runs is nobody’s word: that sandbox can change it', async () => {
+    noteWrittenFolders(state, [project], []);
+    const writer = noteRunningWriter(state, { sandbox: 'sbx_a', folders: [project], guarded: [], seesAll: false });
+    const { code, out } = await run(['--yes']);
+    expect(code).toBe(0);
+    expect(out).not.toContain('A sandbox cannot change it');
+    expect(out).toContain('sandbox sbx_a can write');
+    writeFileSync(join(project, 'sallyport.yaml'), 'version: 1\nallow: [{ host: evil.example }]\n');
+    writer.end();
+    expect(isDoubtful(state, join(project, 'sallyport.yaml'))).toBe(true);
   });
 });
 

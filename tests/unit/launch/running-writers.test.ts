@@ -94,6 +94,17 @@ describe('a configuration that a sandbox is kept from', () => {
     expect(doubtOf(state, config)).toBeNull();
   });
 
+  test('is not the user’s by a word that was said while a sandbox could still write it', () => {
+    noteWrittenFolders(state, [project], []);
+    const writer = start([]);
+    approveConfig(state, config);
+    writeFileSync(config, 'the work of the sandbox');
+    writer.end();
+    expect(doubtOf(state, config)).not.toBeNull();
+    approveConfig(state, config);
+    expect(doubtOf(state, config)).toBeNull();
+  });
+
   test('is in doubt when it is gone, made anew, or has one more name', () => {
     start();
     linkSync(config, join(project, 'other-name'));
