@@ -30,7 +30,7 @@ export function addInitCommand(program: Command, context: CliContext): void {
     )
     .option('-y, --yes', 'ask nothing')
     .option('--config <FILE>', 'where to write it (default: ./sallyport.yaml)')
-    .option('--force', 'replace one that is there; it is kept beside it as FILE.backup')
+    .option('--force', 'replace one that is there; it is kept beside it as FILE.backup, or FILE.backup-2 and on')
     .option('--print', 'print it and write nothing')
     .option('--schema <PLACE>', 'tell editors where the schema is (`sallyport config schema` prints it)')
     .addHelpText(
@@ -55,6 +55,8 @@ Examples:
       const choices = await choose(context, survey, { isInDoubt, isSilent: options.yes === true || json || isPrinted });
       const text = await compose(survey, { ...choices, schema: schemaPlace(options.schema) }, file);
       if (isPrinted) return context.print(text.trimEnd());
+      // Once more: somebody may have made one while the questions were answered.
+      refuseToOverwrite(file, options.force === true);
       const doubt = await write(context, file, text).catch((error: unknown) => refuseToGoOn(file, error));
       const command = nextCommand(survey, choices, isInDoubt, self);
       if (json) return printJson(context, { found: survey, file, command });
@@ -98,13 +100,18 @@ async function look(context: CliContext): Promise<Look> {
 }
 
 function refuseToOverwrite(file: string, isForced: boolean): void {
-  if (!isForced && existsSync(file)) {
+  if (!isForced && isTaken(file)) {
     throw new CommandFailed(
       exitCode.usage,
       `${printable(file)} is there already, and was left as it is`,
       'Look at another with --print, write it elsewhere with --config FILE, or replace it with --force (the old one is kept).',
     );
   }
+}
+
+/** Also a link that leads nowhere is somebody's. */
+function isTaken(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** What we write must be what we accept: it is compiled before anybody sees it. */
@@ -144,19 +151,30 @@ async function write(context: CliContext, file: string, text: string): Promise<C
     import('node:fs/promises'),
   ]);
   await mkdir(dirname(file), { recursive: true });
-  if (existsSync(file)) {
-    if (!lstatSync(file).isFile()) {
-      throw new CommandFailed(exitCode.usage, `${printable(file)} is not a regular file: it was left as it is`);
-    }
-    // A new file by this name, never the one that a link of this name leads to.
-    await writeFileAtomically(`${file}.backup`, readFileSync(file), 0o644);
-    context.say(`The one that was there is now ${printable(`${file}.backup`)}.`);
+  const before = lstatSync(file, { throwIfNoEntry: false });
+  if (before?.isFile() === false) {
+    throw new CommandFailed(exitCode.usage, `${printable(file)} is not a regular file: it was left as it is`);
+  }
+  const old = before === undefined ? null : readFileSync(file);
+  if (before !== undefined && old !== null && !old.equals(Buffer.from(text))) {
+    const backup = freeName(`${file}.backup`);
+    // Whom the old one was closed to, its copy is closed to as well.
+    await writeFileAtomically(backup, old, before.mode & 0o777);
+    context.say(`The one that was there is now ${printable(backup)}.`);
   }
   // Nothing in it is secret; the gateway may run as another user.
   await writeFileAtomically(file, text, 0o644);
   // Its user has just made it: also where a sandbox could have written it.
   approveConfig(context.places.home, file);
   return doubtOf(context.places.home, file);
+}
+
+/** An earlier backup may be the only copy of what somebody wrote by hand. */
+function freeName(path: string): string {
+  for (let at = 1; ; at++) {
+    const name = at === 1 ? path : `${path}-${at}`;
+    if (!isTaken(name)) return name;
+  }
 }
 
 function announce(context: CliContext, file: string, command: string, doubt: ConfigInDoubt | null): void {

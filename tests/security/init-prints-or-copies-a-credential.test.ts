@@ -38,7 +38,7 @@ const init = (...argv: string[]): Promise<Ran> => {
 };
 
 test('no value is printed or written, whichever way it is asked', async () => {
-  for (const argv of [['--print'], ['--json'], ['--yes'], ['--yes', '--force']]) {
+  for (const argv of [['--print'], ['--json'], ['--yes'], ['--yes', '--force', '--schema', 's']]) {
     const { code, out, err } = await init(...argv);
     expect(code).toBe(0);
     // It has found them: or there would be nothing to leak.

@@ -1,9 +1,22 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openQuestions } from '../../../src/cli/ask-person.ts';
+import { createContext } from '../../../src/cli/cli-context.ts';
+import { runCommandLine } from '../../../src/cli/program.ts';
 import { noteRunningWriter } from '../../../src/launch/running-writers.ts';
 import { isDoubtful, noteWrittenFolders } from '../../../src/launch/written-folders.ts';
 import { type RunOptions, runWith } from './command-line.ts';
@@ -63,6 +76,43 @@ describe('sallyport init', () => {
     expect((await run(['--yes', '--force'])).code).toBe(0);
     expect(written()).toContain('version: 1');
     expect(readFileSync(join(project, 'sallyport.yaml.backup'), 'utf8')).toBe('mine\n');
+  });
+
+  test('--force again keeps the first backup too, each as closed as the file was, and none of what it would write itself', async () => {
+    const file = join(project, 'sallyport.yaml');
+    writeFileSync(file, 'mine\n', { mode: 0o600 });
+    await run(['--yes', '--force']);
+    writeFileSync(file, 'mine, later\n');
+    await run(['--yes', '--force']);
+    await run(['--yes', '--force']);
+    expect(readFileSync(`${file}.backup`, 'utf8')).toBe('mine\n');
+    expect(statSync(`${file}.backup`).mode & 0o777).toBe(0o600);
+    expect(readFileSync(`${file}.backup-2`, 'utf8')).toBe('mine, later\n');
+    expect(existsSync(`${file}.backup-3`)).toBe(false);
+  });
+
+  test('leaves a link that leads nowhere as it is, with and without --force', async () => {
+    symlinkSync(join(folder, 'not-mounted', 'mine.yaml'), join(project, 'sallyport.yaml'));
+    expect((await run(['--yes'])).code).toBe(2);
+    expect((await run(['--yes', '--force'])).code).toBe(2);
+    expect(readlinkSync(join(project, 'sallyport.yaml'))).toBe(join(folder, 'not-mounted', 'mine.yaml'));
+  });
+
+  test('leaves a file as it is that somebody made while the questions were answered', async () => {
+    writeFileSync(join(project, '.git', 'config'), '');
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    const stderr = {
+      isTTY: true,
+      write(text: string) {
+        if (!text.startsWith('Found:')) return;
+        writeFileSync(join(project, 'sallyport.yaml'), 'mine\n');
+        stdin.end('n\n');
+      },
+    };
+    const env = { SALLYPORT_HOME: state, HOME: home, PATH: join(home, 'bin') };
+    const context = createContext({ env, cwd: project, stdin, stdout: { write() {} }, stderr });
+    expect(await runCommandLine(['init'], context)).toBe(2);
+    expect(written()).toBe('mine\n');
   });
 
   test('where it cannot write it says which file and what to do instead', async () => {
