@@ -72,10 +72,10 @@ function composeAllow(survey: Survey, choices: Choices, allowed: ReadonlyMap<str
   for (const [preset, why] of allowed) lines.push(`  - preset: ${preset} # ${why}`);
   for (const { host, preset } of survey.gitHosts) {
     if (choices.gitHosts.has(host)) {
-      if (preset === null) lines.push(`  - host: ${host} # a remote of this repository`);
+      if (preset === null) lines.push(`  - host: ${asText(host)} # a remote of this repository`);
     } else if (preset === null || !allowed.has(preset)) {
       lines.push(
-        `  # - ${preset === null ? `host: ${host}` : `preset: ${preset}`} # a remote of this repository; is it yours?`,
+        `  # - ${preset === null ? `host: ${asText(host)}` : `preset: ${preset}`} # a remote of this repository; is it yours?`,
       );
     }
   }
@@ -121,8 +121,8 @@ function credentialLine({ name, source, where, what }: FoundCredential): string 
 
 function enterpriseLine({ host }: GitHost, at: number): string {
   const name = at === 0 ? 'ghe' : `ghe-${at + 1}`;
-  const source = `{ command: [gh, auth, token, --hostname, ${host}], ttl_seconds: 300 }`;
-  return `  ${name}: { hosts: [${host}], inject: { basic: { username: x-access-token } }, source: ${source} }`;
+  const source = `{ command: [gh, auth, token, --hostname, ${asText(host)}], ttl_seconds: 300 }`;
+  return `  ${name}: { hosts: [${asText(host)}], inject: { basic: { username: x-access-token } }, source: ${source} }`;
 }
 
 function commentLine({ name, where, place }: FoundCredential): string {
@@ -136,7 +136,7 @@ function composeGit({ gitHosts }: Survey, { gitHosts: chosen }: Choices): string
     const hosts = gitHosts.filter((host) => host.kind === kind);
     if (hosts.length === 0) return [];
     const live = hosts.filter(({ host }) => chosen.has(host));
-    const names = (live.length === 0 ? hosts : live).map(({ host }) => host).join(', ');
+    const names = (live.length === 0 ? hosts : live).map(({ host }) => asText(host)).join(', ');
     const mark = live.length === 0 ? '# ' : '';
     return ['', `# ${why}`, `${mark}${name}:`, `${mark}  hosts: [${names}]`];
   };
@@ -144,4 +144,9 @@ function composeGit({ gitHosts }: Survey, { gitHosts: chosen }: Choices): string
     ...section('github-enterprise', 'github', 'GitHub Enterprise: judged like github.com.'),
     ...section('git', 'git', 'Hosts that serve git: a fetch needs the repository (--repo), and pushes are judged.'),
   ];
+}
+
+/** A name such as 1.5e3 is a number to YAML: one bad remote would make the whole file invalid. */
+function asText(host: string): string {
+  return /^[a-z]/.test(host) ? host : `"${host}"`;
 }

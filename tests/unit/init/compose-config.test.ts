@@ -54,6 +54,14 @@ describe('a first configuration is valid, whatever was found', () => {
     expect(text).not.toContain('MARK');
   });
 
+  test('a host that YAML would take for a number is a host', async () => {
+    const { policy } = await compose({
+      files: { '/p/.git/config': remotes('https://1.5e3/a/b', 'https://ghe.1.e5/a/b') },
+    });
+    expect(policy.allow.map(({ host }) => host.text)).toEqual(expect.arrayContaining(['1.5e3', 'ghe.1.e5']));
+    expect(policy.gitHosts.has('1.5e3')).toBe(true);
+  });
+
   test('an agent for any provider gets those there is a credential of', async () => {
     const { text } = await compose({ programs: ['opencode'], env: { GROQ_API_KEY: 'x', HF_TOKEN: 'y' } });
     expect(presetsIn(text)).toEqual(['groq']);
