@@ -39,24 +39,32 @@ function launchersOf({ launchers }: Survey): string[] {
   return [...(launchers.bubblewrap ? ['bubblewrap'] : []), ...(launchers.docker ? ['Docker (--image IMAGE)'] : [])];
 }
 
-/** In doubt the repository is left for the user to name: a remote that a sandbox wrote would be pushed to. */
+/**
+ * `config`: the file that was written, where it must be named; null: it is found without.
+ * In doubt the repository is left for the user to name: a remote that a sandbox wrote would be pushed to.
+ */
 export function nextCommand(
   survey: Survey,
   choices: Pick<Choices, 'agents' | 'gitHosts'>,
   isInDoubt: boolean,
-  self: string,
+  { self, config }: { readonly self: string; readonly config: string | null },
 ): string {
-  const named = (survey.repository?.remotes ?? []).filter(({ repository }) => repository !== null);
-  const first = named.find(({ host }) => choices.gitHosts.has(host));
-  const left = isInDoubt && named.length > 0 ? 'OWNER/REPO' : undefined;
+  const remotes = (survey.repository?.remotes ?? []).filter(({ repository }) => repository !== null);
+  const first = remotes.find(({ host }) => choices.gitHosts.has(host));
+  const left = isInDoubt && remotes.length > 0 ? 'OWNER/REPO' : undefined;
   const name = first?.repository ?? left;
   const repo = name === undefined ? '' : ` --repo ${name}`;
   const image = !survey.launchers.bubblewrap && survey.launchers.docker ? ' --image IMAGE' : '';
-  return `${self} run${repo}${image} -- ${choices.agents[0] ?? 'bash'}`;
+  const named = config === null ? '' : ` --config ${asWord(config)}`;
+  return `${self} run${named}${repo}${image} -- ${choices.agents[0] ?? 'bash'}`;
 }
 
 /** How the launcher of a clone is called from here. */
 export function ownCommand(launcher: string, cwd: string): string {
   if (dirname(launcher) === cwd) return './sallyport';
-  return /^[\w/.+@:-]+$/.test(launcher) ? launcher : quoteForShell(launcher);
+  return asWord(launcher);
+}
+
+function asWord(path: string): string {
+  return /^[\w/.+@:-]+$/.test(path) ? path : quoteForShell(path);
 }

@@ -58,7 +58,8 @@ Examples:
       // Once more: somebody may have made one while the questions were answered.
       refuseToOverwrite(file, options.force === true);
       const doubt = await write(context, file, text).catch((error: unknown) => refuseToGoOn(file, error));
-      const command = nextCommand(survey, choices, isInDoubt, self);
+      const isFound = (await foundBy(context)) === file;
+      const command = nextCommand(survey, choices, isInDoubt, { self, config: isFound ? null : file });
       if (json) return printJson(context, { found: survey, file, command });
       if (survey.gitHosts.some(({ host }) => !choices.gitHosts.has(host))) context.say(leftOut);
       announce(context, file, command, doubt);
@@ -84,7 +85,7 @@ async function look(context: CliContext): Promise<Look> {
     import('../launch/written-folders.ts'),
   ]);
   const { env, cwd, userPath, places } = context;
-  const machine = { ...thisMachine(), env, home: env.HOME ?? '/' };
+  const machine = thisMachine(env);
   const folders = userPath.split(':');
   const survey = surveyProject({
     machine,
@@ -97,6 +98,15 @@ async function look(context: CliContext): Promise<Look> {
   const launcher = resolve(dirname(process.argv[1] ?? ''), '..', 'sallyport');
   const isCloned = !isInPath('sallyport', folders) && existsSync(launcher);
   return { survey, isInDoubt, self: isCloned ? ownCommand(launcher, cwd) : 'sallyport' };
+}
+
+/** The configuration that the next command follows when it is told nothing. */
+async function foundBy({ env, cwd }: CliContext): Promise<string | null> {
+  const [{ findConfigFile }, { thisMachine }] = await Promise.all([
+    import('../policy/load-policy.ts'),
+    import('../policy/machine-files.ts'),
+  ]);
+  return findConfigFile({ env, cwd, home: thisMachine(env).home });
 }
 
 function refuseToOverwrite(file: string, isForced: boolean): void {
@@ -187,7 +197,7 @@ function announce(context: CliContext, file: string, command: string, doubt: Con
         : `It is not followed yet: ${printable(doubt.message)}`,
       '',
       'Now run:',
-      `  ${colors.bold(command)}`,
+      `  ${colors.bold(printable(command))}`,
     ].join('\n'),
   );
 }

@@ -65,9 +65,11 @@ describe('what `sallyport init` asks', () => {
     expect(await answer('', found, { isSilent: true, isInDoubt: true })).toMatchObject({ hosts: [] });
     const doubted = await answer('\n\n\n', found, { isInDoubt: true });
     expect(doubted.hosts).toEqual([]);
-    expect(nextCommand(found, doubted, true, 'sallyport')).toBe('sallyport run --repo OWNER/REPO -- claude');
+    expect(nextCommand(found, doubted, true, { self: 'sallyport', config: null })).toBe(
+      'sallyport run --repo OWNER/REPO -- claude',
+    );
     const confirmed = await answer('\ny\n\n', found, { isInDoubt: true });
-    expect(nextCommand(found, confirmed, true, ownCommand('/c/sallyport', '/c'))).toBe(
+    expect(nextCommand(found, confirmed, true, { self: ownCommand('/c/sallyport', '/c'), config: null })).toBe(
       './sallyport run --repo acme/widgets -- claude',
     );
     expect(ownCommand('/a b/sallyport', '/c')).toBe("'/a b/sallyport'");

@@ -134,11 +134,23 @@ describe('sallyport init', () => {
   test('--config says where, and --json what was found', async () => {
     const file = join(folder, 'new', 'other.yaml');
     const { out } = await run(['--yes', '--json', '--config', file]);
-    expect(JSON.parse(out)).toMatchObject({ file, command: 'sallyport run --repo acme/widgets -- claude' });
+    const command = `sallyport run --config ${file} --repo acme/widgets -- claude`;
+    expect(JSON.parse(out)).toMatchObject({ file, command });
     expect(existsSync(file)).toBe(true);
     const looked = JSON.parse((await run(['--json'])).out);
     expect(looked).toMatchObject({ file: null, found: { agents: [{ program: 'claude' }] } });
     expect(existsSync(join(project, 'sallyport.yaml'))).toBe(false);
+  });
+
+  test('the command names what was written, unless it is followed without', async () => {
+    const usual = join(home, '.config', 'sallyport', 'sallyport.yaml');
+    const last = async (argv: string[], env = {}) =>
+      (await run(['--yes', ...argv], { env })).out.trimEnd().split('\n').at(-1)?.trim();
+    expect(await last(['--config', usual])).toBe('sallyport run --repo acme/widgets -- claude');
+    expect(await last([], { SALLYPORT_CONFIG: usual })).toBe(
+      `sallyport run --config ${join(project, 'sallyport.yaml')} --repo acme/widgets -- claude`,
+    );
+    expect(await last(['--config', 'of $(me).yaml'])).toContain(` --config '${join(project, 'of $(me).yaml')}' `);
   });
 
   test('what it wrote is the word of its user, also where a sandbox could write before', async () => {
