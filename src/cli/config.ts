@@ -57,12 +57,13 @@ Examples:
 }
 
 async function approve(context: CliContext, named: string | undefined): Promise<void> {
-  const [{ findConfigFile }, { approveConfig, doubtOf }] = await Promise.all([
+  const [{ findConfigFile }, { approveConfig, doubtOf }, { thisMachine }] = await Promise.all([
     import('../policy/load-policy.ts'),
     import('../launch/written-folders.ts'),
+    import('../policy/machine-files.ts'),
   ]);
   const { env, cwd, places } = context;
-  const file = findConfigFile({ flag: named, env, cwd, home: env.HOME ?? '/' });
+  const file = findConfigFile({ flag: named, env, cwd, home: thisMachine(env).home });
   if (file === null || !existsSync(file))
     throw new CommandFailed(exitCode.usage, `there is no configuration ${file ?? 'here'}`, 'Name the file.');
   const doubt = doubtOf(places.home, file);

@@ -11,8 +11,11 @@ export async function checkConfigIsTheUsers(
 ): Promise<void> {
   const { findConfigFile } = await import('../policy/load-policy.ts');
   const { approveConfig, doubtOf } = await import('../launch/written-folders.ts');
+  const { thisMachine } = await import('../policy/machine-files.ts');
+  const { quoteForShell } = await import('../launch/shell-quote.ts');
   const { env, cwd, places } = context;
-  const file = findConfigFile({ flag, env, cwd, home: env.HOME ?? '/' });
+  // The very home that the gateway looks in: where HOME is not set, another file would be judged than is read.
+  const file = findConfigFile({ flag, env, cwd, home: thisMachine(env).home });
   // A file that is not there is an error of its own, told by whoever reads it.
   const doubt = file === null || !isReadable(file) ? null : doubtOf(places.home, file);
   if (file === null || doubt === null) return;
@@ -20,7 +23,7 @@ export async function checkConfigIsTheUsers(
   throw new CommandFailed(
     exitCode.usage,
     doubt.what,
-    `Read it. If it is yours, name it once: sallyport run --config ${file} …`,
+    `Read it. If it is yours, name it once: sallyport run --config ${quoteForShell(file)} …`,
   );
 }
 
