@@ -99,6 +99,13 @@ function adjust(schema: z.core.$ZodTypes, json: z.core.JSONSchema.BaseSchema): v
     delete json.minItems;
     json.anyOf = [items as JsonSchema, { type: 'array', items, minItems }] as typeof json.anyOf & object;
   }
+  // What is looked at before it is read counts as optional with the library, also where it must be there.
+  if (def.type === 'object') {
+    const needed = Object.keys(def.shape).filter(
+      (key) => json.required?.includes(key) || !z.safeParse(def.shape[key]!, undefined).success,
+    );
+    if (needed.length > 0) json.required = needed;
+  }
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   // The library's own word, which says no more than the pattern beside it.
   if (json.format === 'starts_with') delete json.format;
@@ -191,8 +198,9 @@ const forms: Readonly<Record<string, string>> = {
   'credentials.*.paths': path,
   'github.hosts': host,
   'git.hosts': host,
-  'upstream.proxy': '^http://',
-  'source.oauth.token_url': '^https://',
+  // The scheme of an address may be in upper case.
+  'upstream.proxy': '^[Hh][Tt][Tt][Pp]://',
+  'source.oauth.token_url': '^[Hh][Tt][Tt][Pp][Ss]://',
 };
 
 /** Places that are said once for several. */

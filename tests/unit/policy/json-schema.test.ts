@@ -100,6 +100,11 @@ const wrong: [what: string, text: string][] = [
   ['a relative file', 'version: 1\ncredentials: {anthropic: {source: {file: a}}}'],
   ['hosts of a preset', 'version: 1\ncredentials: {anthropic: {hosts: a.example}}'],
   ['an App where there are none', 'version: 1\ncredentials: {anthropic: {app: {id: 1, private_key: {file: /k}}}}'],
+  ['an App without its key', 'version: 1\ncredentials: {github: {app: {id: 1}}}'],
+  [
+    'a service account without its key',
+    'version: 1\ncredentials: {vertex: {source: {google_service_account: {subject: s}}}}',
+  ],
   ['a credential without hosts', 'version: 1\ncredentials: {mine: {inject: {bearer: true}}}'],
   [
     'two forms of one credential',
@@ -137,6 +142,16 @@ describe('the JSON Schema of sallyport.yaml', () => {
     expect(check.problems(parse(everyForm))).toEqual([]);
     expect(check.problems(parse('version: 1\nstore: redis://r.example:6379/0'))).toEqual([]);
     expect(check.problems(parse('version: 1\nallow:\nlisten:\ncredentials:'))).toEqual([]);
+  });
+
+  test('takes the scheme of an address in upper case, as the gateway does', async () => {
+    for (const text of [
+      'version: 1\nupstream: {proxy: "HTTP://p.example:3128"}',
+      'version: 1\nallow: [{host: a.example}]\ncredentials: {mine: {hosts: a.example, inject: {bearer: true}, source: {oauth: {token_url: "HTTPS://t.example/x", grant: refresh_token, refresh_token: {file: /r}}}}}',
+    ]) {
+      expect(await errorsOf(text)).toEqual([]);
+      expect(check.problems(parse(text))).toEqual([]);
+    }
   });
 
   test.each(wrong)('refuses %s, as the gateway does', async (_what, text) => {
