@@ -117,7 +117,8 @@ export const knownCredentials: readonly KnownCredential[] = [
 
 /** The hosts at which gh is logged in. */
 export function ghHosts(text: string): readonly string[] {
-  const hosts: unknown = parse(text);
+  // A warning of the reader quotes the line it is about, and a token stands there.
+  const hosts: unknown = parse(text, { logLevel: 'error' });
   return isMap(hosts) ? Object.keys(hosts).filter((host) => isMap(hosts[host])) : [];
 }
 

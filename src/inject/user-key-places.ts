@@ -51,7 +51,8 @@ export const userKeyPlaces: ReadonlyMap<string, UserKeyPlaces> = new Map(
 
 /** What gh says of github.com; null: nobody is logged in there. `token` null: it is in the keyring. */
 export function ghHost(text: string): { readonly token: string | null } | null {
-  const host = member(parse(text), 'github.com');
+  // A warning of the reader quotes the line it is about, and the token stands there.
+  const host = member(parse(text, { logLevel: 'error' }), 'github.com');
   return isMap(host) ? { token: textOf(member(host, 'oauth_token')) } : null;
 }
 

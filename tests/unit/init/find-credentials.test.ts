@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { findCredentials, findGhHosts } from '../../../src/init/find-credentials.ts';
 import { knownCredentials } from '../../../src/init/known-credentials.ts';
 import { userLogins } from '../../../src/inject/login-agents.ts';
-import { userKeyPlaces } from '../../../src/inject/user-key-places.ts';
+import { ghHost, userKeyPlaces } from '../../../src/inject/user-key-places.ts';
 import { loadPresets } from '../../../src/policy/presets.ts';
 import { pretendMachine } from '../policy/pretend-machine.ts';
 
@@ -18,6 +18,17 @@ const found = (files: Record<string, unknown>, env: Record<string, string> = {},
 const places = (...args: Parameters<typeof found>) => found(...args).map(({ name, where }) => `${name} ${where}`);
 
 describe('credentials that the user already has are found by their place', () => {
+  test.each([
+    'github.com:\n  user: ann\n  oauth_token: !tag gho_MARK\n',
+    '? [gho_MARK]\n: x\ngithub.com: { user: ann }\n',
+  ])('what the reader of YAML finds odd is not told: it would quote the token (%#)', (text) => {
+    const told = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    expect(places({ '.config/gh/hosts.yml': text })).toEqual(['github ~/.config/gh/hosts.yml']);
+    expect(ghHost(text)).not.toBeNull();
+    expect(told).not.toHaveBeenCalled();
+    told.mockRestore();
+  });
+
   test('variables, keys and logins of agents, gh and AWS', () => {
     expect(
       places(
