@@ -11,7 +11,8 @@ import { makeTestCa } from '../support/test-ca.ts';
 
 const mib = 1 << 20;
 const size = 256 * mib;
-const mostGrowth = 64 * mib;
+/** Newer versions of Node let their heap grow to some 90 MiB for any push; one that is kept in memory takes all of its size. */
+const mostGrowth = 128 * mib;
 
 let command: BuiltCommand;
 let gateway: RunningGateway;

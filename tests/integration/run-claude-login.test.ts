@@ -21,5 +21,5 @@ describeLogin('claude in a sandbox, with a login that has to be renewed', {
   turnStatus: 200,
   tokenPath: '/v1/oauth/token',
   endOf: (stub) => JSON.parse(stub).claudeAiOauth.expiresAt,
-  process: 'claude',
+  process: /claude/,
 });

@@ -21,5 +21,5 @@ describeLogin('codex in a sandbox, with a ChatGPT login that has to be renewed',
     const [, claims] = JSON.parse(stub).tokens.access_token.split('.');
     return JSON.parse(Buffer.from(claims, 'base64url').toString()).exp * 1000;
   },
-  process: 'codex',
+  process: /codex/,
 });

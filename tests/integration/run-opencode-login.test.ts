@@ -15,7 +15,7 @@ describeLogin('opencode in a sandbox, with a ChatGPT login that has to be renewe
   turnStatus: 200,
   tokenPath: '/oauth/token',
   endOf: (stub) => JSON.parse(stub).openai.expires,
-  process: 'opencode',
+  process: /opencode/,
   // It is slow to start, and its file is of the same make in a fresh home.
   again: false,
 });

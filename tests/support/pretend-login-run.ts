@@ -30,7 +30,7 @@ export interface LoginStory {
   /** When the login in this file of the sandbox ends. */
   endOf(stub: string): number;
   /** In the name of the agent's process. */
-  readonly process: string;
+  readonly process: RegExp;
   /** Whether it is run once more, with the file that a fresh home is given. Default true. */
   readonly again?: boolean;
 }
@@ -109,7 +109,7 @@ export function describeLogin(title: string, story: LoginStory): void {
     test('has nothing of the real login in its memory, its files or its environment', () => {
       const { memory, run, login } = play;
       // The search looks at the agent, and finds what is there.
-      expect(memory?.processes.join(' ')).toContain(story.process);
+      expect(memory?.processes.join(' ')).toMatch(story.process);
       expect(memory?.found.get(placeholder)).not.toEqual([]);
       for (const real of [login.mark, login.account]) {
         expect(memory?.found.get(real)).toEqual([]);
@@ -134,7 +134,7 @@ async function playLogin(story: LoginStory): Promise<LoginPlay> {
     const pids = sandboxProcesses();
     memory = searchMemory(pids, wanted);
     // Others of them have made the sandbox, and see the host.
-    const agent = pids.filter((pid) => nameOf(pid).includes(story.process));
+    const agent = pids.filter((pid) => story.process.test(nameOf(pid)));
     passing = searchPassingFiles(agent, login.mark);
   });
   const before = endedStub(story);
