@@ -112,10 +112,7 @@ const partNames = /** @type {const} */ ([
 export function listen({ onState, onPart, onConnection }) {
   let waitMs = firstWaitMs;
 
-  const loadState = async () => {
-    const state = /** @type {PageState} */ (await ask('/api/state'));
-    onState(state);
-  };
+  const loadState = async () => /** @type {PageState} */ (await ask('/api/state'));
 
   /**
    * @param {unknown} error
@@ -139,9 +136,15 @@ export function listen({ onState, onPart, onConnection }) {
       stream.close();
       comeBack(error);
     };
+    // What is told while the state is on its way may be newer than that, and is told once: it is shown after it.
+    /** @type {(() => void)[] | null} */
+    let early = [];
     stream.addEventListener('open', () => {
-      loadState().then(() => {
+      loadState().then((state) => {
         if (stream.readyState !== EventSource.OPEN) return;
+        onState(state);
+        for (const show of early ?? []) show();
+        early = null;
         waitMs = firstWaitMs;
         onConnection('live');
       }, giveUp);
@@ -153,14 +156,20 @@ export function listen({ onState, onPart, onConnection }) {
       stream.close();
       // A stream tells nothing of why it was refused; a plain request does. What has a session has only too many pages.
       loadState().then(
-        () => comeBack(null, isRefused ? 'crowded' : 'reconnecting'),
+        (state) => {
+          onState(state);
+          comeBack(null, isRefused ? 'crowded' : 'reconnecting');
+        },
         (error) => comeBack(error),
       );
     });
     for (const name of partNames) {
       stream.addEventListener(name, (event) => {
         const value = parsed(/** @type {MessageEvent<string>} */ (event).data);
-        if (value !== null) onPart(name, /** @type {Parts[typeof name]} */ (value));
+        if (value === null) return;
+        const show = () => onPart(name, /** @type {Parts[typeof name]} */ (value));
+        if (early === null) show();
+        else early.push(show);
       });
     }
   };
