@@ -92,6 +92,8 @@ function parsed(text) {
 }
 
 const firstWaitMs = 500;
+/** The gateway says at least every fifteen seconds that it is there. */
+const silentMs = 45_000;
 const partNames = /** @type {const} */ ([
   'gateway',
   'sandboxes',
@@ -130,16 +132,30 @@ export function listen({ onState, onPart, onConnection }) {
 
   const open = () => {
     const stream = new EventSource(`/api/events?word=${encodeURIComponent(word)}`);
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let silence;
+    const close = () => {
+      clearTimeout(silence);
+      stream.close();
+    };
     /** @param {unknown} error */
     const giveUp = (error) => {
       if (stream.readyState === EventSource.CLOSED) return;
-      stream.close();
+      close();
       comeBack(error);
     };
+    // A forwarded port that is dead, or a gateway that is stopped, ends no connection: only the silence tells.
+    const hear = () => {
+      clearTimeout(silence);
+      if (stream.readyState !== EventSource.CLOSED) silence = setTimeout(giveUp, silentMs, null);
+    };
+    hear();
     // What is told while the state is on its way may be newer than that, and is told once: it is shown after it.
     /** @type {(() => void)[] | null} */
     let early = [];
+    stream.addEventListener('alive', hear);
     stream.addEventListener('open', () => {
+      hear();
       loadState().then((state) => {
         if (stream.readyState !== EventSource.OPEN) return;
         onState(state);
@@ -153,7 +169,7 @@ export function listen({ onState, onPart, onConnection }) {
       // Refused, and not cut off: the browser does not try again by itself.
       const isRefused = stream.readyState === EventSource.CLOSED;
       if (!isRefused) onConnection('reconnecting');
-      stream.close();
+      close();
       // A stream tells nothing of why it was refused; a plain request does. What has a session has only too many pages.
       loadState().then(
         (state) => {
@@ -165,6 +181,7 @@ export function listen({ onState, onPart, onConnection }) {
     });
     for (const name of partNames) {
       stream.addEventListener(name, (event) => {
+        hear();
         const value = parsed(/** @type {MessageEvent<string>} */ (event).data);
         if (value === null) return;
         const show = () => onPart(name, /** @type {Parts[typeof name]} */ (value));

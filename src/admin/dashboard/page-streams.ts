@@ -95,9 +95,10 @@ export class PageStreams {
     return this.#telling;
   }
 
+  /** An event and no comment, which no script hears: a page that hears nothing knows that it is cut off. */
   keepAlive(): void {
     for (const page of this.#pages) {
-      if (this.#options.touch(page.session)) this.#write(page, ': still here\n\n');
+      if (this.#options.touch(page.session)) this.#write(page, eventText('alive', '{}'));
       else this.#remove(page);
     }
   }

@@ -116,3 +116,28 @@ describe('what is newer', () => {
     expect(shown.filter((text) => text.startsWith('state'))).toEqual(['state {"of":"the second"}']);
   });
 });
+
+describe('a stream that nothing comes from', () => {
+  test('is not called live: what carries it may be gone without a word', async () => {
+    FakeStream.all[0]!.open();
+    asked[0]!.answer(200, {});
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(shown.at(-1)).toBe('live');
+    FakeStream.all[0]!.tell('alive', {});
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(shown.at(-1)).toBe('live');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(shown.at(-1)).toBe('reconnecting');
+    expect(FakeStream.all.map(({ readyState }) => readyState)).toEqual([FakeStream.CLOSED, FakeStream.CONNECTING]);
+  });
+
+  test('is asked for again when it was never answered, and one that has ended is not', async () => {
+    await vi.advanceTimersByTimeAsync(46_000);
+    expect(FakeStream.all).toHaveLength(2);
+    FakeStream.all[1]!.tell('error', null);
+    asked[0]!.answer(401, {});
+    await vi.advanceTimersByTimeAsync(200_000);
+    expect(shown.at(-1)).toBe('ended');
+    expect(FakeStream.all).toHaveLength(2);
+  });
+});
