@@ -8,19 +8,28 @@
 
 /** Where the word of this visit is kept: each port of a machine has a store of its own, where it has no cookies of its own. */
 const wordKept = 'sallyport-visit';
-const word = takeWord();
+const given = takeWord();
 
-/** Out of the address that the door led to, which then forgets it; or as it was kept by an earlier page of this visit. */
-function takeWord() {
-  const given = /^#visit=([\w-]+)$/.exec(location.hash)?.[1];
+/** A further visit of this browser has a new word, and a page of the one before goes on with it. */
+function word() {
   try {
-    if (given === undefined) return localStorage.getItem(wordKept) ?? '';
+    return localStorage.getItem(wordKept) ?? given;
+  } catch {
+    return given;
+  }
+}
+
+/** Out of the address that the door led to, which then forgets it. */
+function takeWord() {
+  const told = /^#visit=([\w-]+)$/.exec(location.hash)?.[1];
+  try {
+    if (told === undefined) return '';
     history.replaceState(null, '', location.pathname);
-    localStorage.setItem(wordKept, given);
+    localStorage.setItem(wordKept, told);
   } catch {
     // A browser that keeps nothing: the visit ends with this page.
   }
-  return given ?? '';
+  return told ?? '';
 }
 
 /** An answer that is not a success, in the gateway's own words. */
@@ -64,7 +73,7 @@ export function change(path, body = {}) {
 async function call(path, options) {
   let answer;
   try {
-    const headers = { ...options.headers, 'x-sallyport-csrf': word };
+    const headers = { ...options.headers, 'x-sallyport-csrf': word() };
     answer = await fetch(path, { ...options, headers, cache: 'no-store', signal: AbortSignal.timeout(30_000) });
   } catch {
     throw new ApiError(0, 'The gateway does not answer. Is it running?');
@@ -131,7 +140,7 @@ export function listen({ onState, onPart, onConnection }) {
   };
 
   const open = () => {
-    const stream = new EventSource(`/api/events?word=${encodeURIComponent(word)}`);
+    const stream = new EventSource(`/api/events?word=${encodeURIComponent(word())}`);
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let silence;
     const close = () => {

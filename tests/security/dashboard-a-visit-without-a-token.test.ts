@@ -97,10 +97,10 @@ test('few wrong tokens wait at a time: the others are sent away, and a right one
   const tokens = new VisitTokens();
   const door = new VisitDoor({ tokens, sessions, cookieName: 'c', pause: () => gone });
   const replies = Array.from({ length: 6 }, () => new ServerResponse(new IncomingMessage(new Socket())));
-  const wrong = replies.slice(0, 5).map((reply) => door.enter('wrong', false, reply));
+  const wrong = replies.slice(0, 5).map((reply) => door.enter('wrong', null, reply));
   expect(replies.slice(0, 5).map((reply) => reply.writableEnded)).toEqual([false, false, false, false, true]);
   expect(replies[4]!.statusCode).toBe(429);
-  await door.enter(tokens.mint(), false, replies[5]!);
+  await door.enter(tokens.mint(), null, replies[5]!);
   expect(replies[5]!.statusCode).toBe(303);
   goOn();
   await Promise.all(wrong);

@@ -16,8 +16,8 @@ interface GivenSession {
 }
 
 interface KeptSession extends PageSession {
-  readonly key: string;
-  readonly wordDigest: Buffer;
+  key: string;
+  wordDigest: Buffer;
   readonly end: AbortController;
   usedMs: number;
 }
@@ -38,10 +38,21 @@ export class PageSessions {
     return this.#kept.size;
   }
 
-  /** The one that was idle longest goes when there are too many. */
-  open(): GivenSession {
+  /**
+   * A browser that comes again goes on with its session, under a new cookie and word: its pages share the connections that it
+   * has. The one that was idle longest goes when there are too many.
+   */
+  open(before: PageSession | null = null): GivenSession {
     const cookie = randomBytes(32).toString('base64url');
     const word = randomBytes(32).toString('base64url');
+    const known = before as KeptSession | null;
+    if (known !== null && this.#kept.delete(known.key)) {
+      known.key = digestOf(cookie);
+      known.wordDigest = digest(word);
+      known.usedMs = this.#now();
+      this.#kept.set(known.key, known);
+      return { cookie, word };
+    }
     const end = new AbortController();
     // One for each page that it has open.
     setMaxListeners(0, end.signal);

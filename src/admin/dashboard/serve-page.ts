@@ -51,7 +51,7 @@ async function serve(parts: PageParts, request: IncomingMessage, response: Serve
   }
   const { path, query } = splitTarget(request.url ?? '');
   const session = sessionOf(parts, headers.cookie);
-  if (path === '/enter' && method === 'GET') return parts.door.enter(query.get('token'), session !== null, response);
+  if (path === '/enter' && method === 'GET') return parts.door.enter(query.get('token'), session, response);
   const isApi = path.startsWith('/api/');
   if (session === null || (isApi && !knowsWord(session, wordOf(path, query, headers)))) {
     closeUnlessRead(request, response);

@@ -2,7 +2,7 @@
 // Wrong tokens wait a second for their answer, few at a time; a right one never waits, so that guessing locks nobody out.
 import type { ServerResponse } from 'node:http';
 import { giveWords } from './page-answer.ts';
-import type { PageSessions } from './page-sessions.ts';
+import type { PageSession, PageSessions } from './page-sessions.ts';
 import type { VisitTokens } from './visit-tokens.ts';
 
 export interface VisitDoorOptions {
@@ -26,16 +26,16 @@ export class VisitDoor {
     this.#pause = options.pause ?? (() => new Promise((resolve) => setTimeout(resolve, 1_000).unref()));
   }
 
-  async enter(token: string | null, hasSession: boolean, response: ServerResponse): Promise<void> {
+  async enter(token: string | null, session: PageSession | null, response: ServerResponse): Promise<void> {
     const { tokens, sessions, cookieName } = this.#options;
     if (token !== null && tokens.spend(token)) {
-      const { cookie, word } = sessions.open();
+      const { cookie, word } = sessions.open(session);
       response.setHeader('set-cookie', cookieField(cookieName, cookie));
       // Behind the #: the page's scripts read it and take it out of the address; a browser sends it to nobody.
       return goToPage(response, `#visit=${word}`);
     }
     // Who is in already and comes by the old address again, e.g. out of the history, is not sent away.
-    if (hasSession) return goToPage(response);
+    if (session !== null) return goToPage(response);
     if (this.#waiting >= maxWaiting) {
       response.setHeader('retry-after', '2');
       giveWords(response, 429, 'Too many wrong addresses', 'Wait a moment and try again.');

@@ -141,3 +141,13 @@ describe('a stream that nothing comes from', () => {
     expect(FakeStream.all).toHaveLength(2);
   });
 });
+
+test('a page of an earlier visit does not ask with a word that is no longer good', async () => {
+  stored.set('sallyport-visit', 'second-word');
+  FakeStream.all[0]!.open();
+  expect(asked[0]!.word).toBe('second-word');
+  FakeStream.all[0]!.tell('error', null);
+  asked[1]!.answer(200, {});
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(FakeStream.all.map(({ url }) => url)).toEqual(['/api/events?word=first-word', '/api/events?word=second-word']);
+});
