@@ -5,6 +5,7 @@ import { until } from './clock.js';
 import { byId, el, factList, keyed, say } from './dom.js';
 import { change } from './gateway.js';
 import { counted, cut, origin } from './text.js';
+import { titleWaiting } from './title.js';
 
 /** @typedef {import('../src/flow/approvals.ts').Question} Question */
 /** @typedef {import('../src/admin/dashboard/shapes.ts').AnswerBody} AnswerBody */
@@ -46,8 +47,7 @@ export function createQuestions(announce) {
       empty.hidden = questions.length > 0;
       byId('waiting', HTMLElement).classList.toggle('some', questions.length > 0);
       say(byId('waiting-count', HTMLElement), questions.length === 0 ? '' : questions.length);
-      document.title = questions.length === 0 ? 'Sallyport' : `(${questions.length}) Sallyport`;
-      byId('icon', HTMLLinkElement).href = questions.length === 0 ? '/icon.svg' : '/icon-waiting.svg';
+      titleWaiting(questions.length);
       if (hasLeft) rest(cards);
       if (focused && !cards.contains(document.activeElement)) focusFirst();
     },

@@ -3,6 +3,7 @@
 import { setClock } from './clock.js';
 import { byId, el, fill, say } from './dom.js';
 import { counted } from './text.js';
+import { titleHeard } from './title.js';
 
 /** @typedef {import('../src/admin/dashboard/shapes.ts').GatewayView} GatewayView */
 /** @typedef {import('./gateway.js').Connection} Connection */
@@ -71,5 +72,8 @@ export function showConnection(connection) {
   };
   say(chip, words[connection]);
   chip.className = `chip ${connection === 'live' ? 'good pulse' : connection === 'ended' ? 'bad' : 'wait'}`;
-  document.body.classList.toggle('stale', connection !== 'live');
+  // A page too many asks again and again; what one shows that hears nothing was so, and may not be.
+  const isHeard = connection === 'live' || connection === 'crowded';
+  byId('ready', HTMLElement).hidden = !isHeard;
+  titleHeard(isHeard || connection === 'connecting');
 }

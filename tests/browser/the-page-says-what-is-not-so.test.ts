@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type BrowserGround, openBrowserGround } from '../support/browser-ground.ts';
+
+let ground: BrowserGround;
+
+beforeAll(async () => {
+  ground = await openBrowserGround(
+    {
+      allow: [{ host: 'api.example.com' }, { host: 'pay.example.com', ask: true }],
+      credentials: { spare: { hosts: ['spare.example.com'], inject: { bearer: true } } },
+    },
+    ['api.example.com', 'pay.example.com'],
+  );
+  await ground.gateway.setSecret('spare', 'spare-real-0123456789');
+  await ground.gateway.register({ id: 'claude-fix-login', container_ip: '127.0.0.2' });
+  await ground.gateway.register({ id: 'codex-docs', container_ip: '127.0.0.3' });
+});
+
+afterAll(() => ground.stop());
+
+describe('a page that does not hear from its gateway', () => {
+  test('does not call it ready, nor look in a row of tabs as if nobody waited', async () => {
+    const { page: left } = await ground.visit();
+    const banner = left.getByRole('banner');
+    expect(await banner.getByText('ready', { exact: true }).isVisible()).toBe(true);
+    expect(await left.title()).toBe('Sallyport');
+    await left.evaluate(`fetch('/api/leave', {method: 'POST', body: '{}', headers: {
+      'content-type': 'application/json', 'x-sallyport-csrf': localStorage.getItem('sallyport-visit') }})`);
+    await banner.getByText('this visit has ended').waitFor();
+    expect(await banner.getByText('ready', { exact: true }).isVisible()).toBe(false);
+    expect(await left.title()).toBe('Not live: Sallyport');
+    await left.context().close();
+  });
+
+  test('does not say that there is nothing before it has heard what there is', async () => {
+    const { page: lost } = await ground.visit();
+    const nothing = ['Nobody waits', 'No sandbox is registered', 'Nothing was refused', 'None is configured'];
+    await lost.route('**/api/**', (route) => route.abort());
+    await lost.reload();
+    await lost.getByRole('banner').getByText('reconnecting…').waitFor();
+    for (const words of nothing) expect([words, await lost.getByText(words).isVisible()]).toEqual([words, false]);
+    await lost.unroute('**/api/**');
+    await lost.getByText('Nobody waits').waitFor();
+    await lost.context().close();
+  });
+});
