@@ -1,5 +1,5 @@
 // Time as the gateway counts it, and the words that grow old on the page: one timer rewrites them all. Elements made by
-// `until` and `ago` need nothing more.
+// `until`, `ago` and `age` need nothing more.
 import { el, say } from './dom.js';
 import { fullTime, span } from './text.js';
 
@@ -32,6 +32,14 @@ export function ago(ms) {
 }
 
 /**
+ * `3 min`, growing.
+ * @param {number} ms
+ */
+export function age(ms) {
+  return timeElement(ms, 'age');
+}
+
+/**
  * @param {number} ms
  * @param {string} words
  */
@@ -48,6 +56,7 @@ function refresh(time) {
   const at = Number(time.dataset.at);
   const leftMs = at - now();
   if (time.dataset.words === 'ago') say(time, -leftMs < 1500 ? 'just now' : `${span(-leftMs)} ago`);
+  else if (time.dataset.words === 'age') say(time, span(-leftMs));
   else if (leftMs <= 0) say(time, 'over');
   else if (time.dataset.words === 'in') say(time, `in ${span(leftMs)}`);
   else say(time, time.dataset.words === 'left' ? `${span(leftMs)} left` : span(leftMs));

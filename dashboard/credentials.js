@@ -1,8 +1,8 @@
 // Credentials by name: where each comes from, whether it is set, how old, until when, and when it was last used. There is
 // no value on this page, nor any way to ask for one.
-import { ago, now, until } from './clock.js';
+import { age, ago, until } from './clock.js';
 import { byId, el, fill, keyed, say } from './dom.js';
-import { cut, fullTime, span } from './text.js';
+import { cut, fullTime } from './text.js';
 
 /** @typedef {import('../src/admin/admin-ports.ts').CredentialStatus} CredentialStatus */
 
@@ -51,7 +51,7 @@ function cells(status) {
     el(
       'td',
       { 'data-label': 'Age', title: Number.isNaN(since) ? null : `first seen ${fullTime(since)}` },
-      Number.isNaN(since) ? '–' : span(now() - since),
+      Number.isNaN(since) ? '–' : age(since),
     ),
     el('td', { 'data-label': 'Expires' }, Number.isNaN(expires) ? '–' : until(expires)),
     el('td', { 'data-label': 'Last used' }, Number.isNaN(lastUsed) ? 'not yet' : ago(lastUsed)),

@@ -1,7 +1,10 @@
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BrowserGround, openBrowserGround } from '../support/browser-ground.ts';
+import { eventually } from '../support/eventually.ts';
 
 let ground: BrowserGround;
+let page: Page;
 
 beforeAll(async () => {
   ground = await openBrowserGround(
@@ -14,6 +17,7 @@ beforeAll(async () => {
   await ground.gateway.setSecret('spare', 'spare-real-0123456789');
   await ground.gateway.register({ id: 'claude-fix-login', container_ip: '127.0.0.2' });
   await ground.gateway.register({ id: 'codex-docs', container_ip: '127.0.0.3' });
+  ({ page } = await ground.visit());
 });
 
 afterAll(() => ground.stop());
@@ -43,4 +47,13 @@ describe('a page that does not hear from its gateway', () => {
     await lost.getByText('Nobody waits').waitFor();
     await lost.context().close();
   });
+});
+
+test('the age of a credential that nobody uses does not stand still', async () => {
+  const age = page.getByRole('row', { name: /spare/ }).locator('td[data-label="Age"]');
+  // Whatever the page is told of credentials when it opens has come by then.
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  const before = await age.textContent();
+  await eventually(async () => (await age.textContent()) !== before, 'it grows', 10_000);
+  expect(await age.textContent()).toMatch(/^\d+ (s|min)/);
 });
