@@ -168,6 +168,8 @@ function createCard(question, tell) {
   );
   node.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isField(event.target)) return;
+    // The focus goes on to the next card: a key that is still down from the one before is no answer to it.
+    if (event.repeat) return;
     if (event.key === 'a' && once.isConnected && !once.hidden && !once.disabled) once.click();
     else if (event.key === 'd' && !deny.disabled) deny.click();
   });

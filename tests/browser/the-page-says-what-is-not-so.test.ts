@@ -57,3 +57,27 @@ test('the age of a credential that nobody uses does not stand still', async () =
   await eventually(async () => (await age.textContent()) !== before, 'it grows', 10_000);
   expect(await age.textContent()).toMatch(/^\d+ (s|min)/);
 });
+
+test('a key that is held down does not answer the next question, which nobody has read', async () => {
+  const paths = ['/v1/first', '/v1/second'];
+  const cards = page.locator('.question');
+  const clients: Promise<string>[] = [];
+  for (const path of paths) {
+    clients.push(ground.curl('127.0.0.2', `https://pay.example.com${path}`));
+    await cards.filter({ hasText: path }).waitFor();
+  }
+  await page.keyboard.press('q');
+  await page.keyboard.down('a');
+  expect(await clients[0]).toBe('200');
+  const second = cards.filter({ hasText: '/v1/second' });
+  await eventually(async () => (await cards.count()) === 1, 'the first is answered');
+  expect(await page.evaluate('document.activeElement.textContent')).toContain('/v1/second');
+  await eventually(() => second.getByRole('button', { name: 'Approve once' }).isEnabled(), 'its buttons have rested');
+  // A browser repeats a key that stays down.
+  for (let i = 0; i < 5; i++) await page.keyboard.down('a');
+  await page.keyboard.up('a');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(await second.count()).toBe(1);
+  await page.keyboard.press('d');
+  expect(await clients[1]).toBe('403');
+});
