@@ -9,8 +9,9 @@ import { el, say } from './dom.js';
  * @param {string} parts.confirm the words of the button
  * @param {boolean} [parts.isGrave]
  * @param {() => Promise<void>} parts.onConfirm what it throws is shown in the dialog, which stays open
+ * @param {() => void} [parts.onDone] the dialog is closed: before that nothing behind it takes the focus
  */
-export function openConfirm({ title, body, confirm, isGrave = false, onConfirm }) {
+export function openConfirm({ title, body, confirm, isGrave = false, onConfirm, onDone }) {
   const problem = el('p', { class: 'problem', role: 'alert' });
   const yes = el('button', { type: 'button', class: isGrave ? 'grave' : 'primary' }, confirm);
   const dialog = openDialog('small', title, [
@@ -23,6 +24,7 @@ export function openConfirm({ title, body, confirm, isGrave = false, onConfirm }
     try {
       await onConfirm();
       dialog.close();
+      onDone?.();
     } catch (error) {
       say(problem, error instanceof Error ? error.message : String(error));
     }

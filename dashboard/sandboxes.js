@@ -190,8 +190,9 @@ function openRevoke(id, tell) {
           ? `${id} is revoked.`
           : `${id} is revoked here. Not confirmed by: ${others.join(', ')}. Look whether those gateways run.`,
       );
-      byId('sandboxes-title', HTMLElement).focus();
     },
+    // The button that opened it goes with its card.
+    onDone: () => byId('sandboxes-title', HTMLElement).focus(),
   });
 }
 

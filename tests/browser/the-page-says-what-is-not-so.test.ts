@@ -81,3 +81,15 @@ test('a key that is held down does not answer the next question, which nobody ha
   await page.keyboard.press('d');
   expect(await clients[1]).toBe('403');
 });
+
+test('who revokes a sandbox with the keyboard does not lose the place when its card goes', async () => {
+  const sandboxes = page.getByRole('region', { name: /^Sandboxes/ });
+  const revoke = sandboxes.getByRole('button', { name: 'Revoke codex-docs' });
+  await revoke.focus();
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Revoke codex-docs?' });
+  await dialog.getByRole('button', { name: 'Revoke codex-docs', exact: true }).press('Enter');
+  await revoke.waitFor({ state: 'detached' });
+  await dialog.waitFor({ state: 'detached' });
+  expect(await page.evaluate('document.activeElement.id')).toBe('sandboxes-title');
+});
