@@ -19,7 +19,7 @@ export function createTraffic() {
     createPlot({
       title: 'Requests',
       series: [
-        { name: 'passed', kind: 'passed', of: ({ requests, refused }) => requests - refused },
+        { name: 'not refused', kind: 'passed', of: ({ requests, refused }) => requests - refused },
         { name: 'refused', kind: 'refused', of: ({ refused }) => refused },
       ],
       format: count,

@@ -93,3 +93,8 @@ test('who revokes a sandbox with the keyboard does not lose the place when its c
   await dialog.waitFor({ state: 'detached' });
   expect(await page.evaluate('document.activeElement.id')).toBe('sandboxes-title');
 });
+
+test('what failed on its way is not drawn as passed', async () => {
+  const plot = page.locator('.plot', { has: page.getByRole('heading', { name: 'Requests' }) });
+  expect(await plot.locator('.legend').textContent()).not.toContain('passed');
+});
