@@ -66,6 +66,6 @@ export async function loadPolicyText(
   const allow = typeof value === 'object' && value !== null ? Reflect.get(value, 'allow') : undefined;
   const packages = await findPackageHosts(packageFamiliesIn(allow, catalog), machine);
   const result = compilePolicy({ document: read.document, origin, directory, machine, catalog, packages });
-  if (result.ok) keepSource(result.policy, { file: origin, text });
+  if (result.ok) keepSource(result.policy, { file: origin, text, madeAtMs: Date.now() });
   return result;
 }

@@ -6,6 +6,8 @@ export interface PolicySource {
   /** The file, or `embedded default`. */
   readonly file: string;
   readonly text: string;
+  /** Milliseconds since the epoch. It comes into force at once, or never. */
+  readonly madeAtMs: number;
 }
 
 /** Beside the policy and not in it: stages have no use for it, and it goes when the policy does. */

@@ -1,13 +1,14 @@
 // What the page is told, put together from the live feed and from what the admin API knows. Reads and counts; changes nothing.
 // Holds names and sums, never a value of a credential.
 import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { sourceOf } from '../../policy/policy-source.ts';
 import { placeOfRule } from '../../policy/rule-place.ts';
 import type { AdminPorts, PublicRecord } from '../admin-ports.ts';
 import type { FedRecord } from './fed-record.ts';
 import { RecentRecords } from './recent-records.ts';
 import { RefusalGroups } from './refusal-groups.ts';
 import { SandboxLoad } from './sandbox-load.ts';
-import type { GatewayView, PageState, RequestDetail, SandboxView } from './shapes.ts';
+import type { GatewayView, PageState, RequestDetail, RulePlace, SandboxView } from './shapes.ts';
 import { TrafficHistory } from './traffic-history.ts';
 
 export type DashboardPorts = Pick<
@@ -36,17 +37,20 @@ export class PageData {
   readonly #refusals = new RefusalGroups();
   readonly #traffic: TrafficHistory;
   readonly #load: SandboxLoad;
+  #policy: CompiledPolicy;
+  /** What came before that may have been decided by another policy. */
+  #sinceMs = 0;
 
   constructor(sources: PageSources) {
     this.#sources = sources;
+    this.#policy = sources.policy();
     this.#traffic = new TrafficHistory(sources.now);
     this.#load = new SandboxLoad(sources.now);
   }
 
   /** One more request has ended. Called on the path of every request: counts, and no more. */
   take(record: FedRecord): void {
-    // Of the policy that decided: after the next change `allow[2]` is another line.
-    const place = record.rule === null ? null : placeOfRule(this.#sources.policy(), record.rule);
+    const place = this.#placeOf(record);
     this.#recent.add(record, place);
     this.#refusals.add(record, place);
     this.#traffic.add(record);
@@ -83,6 +87,17 @@ export class PageData {
   /** Null: it is not among the newest any more. */
   request(id: string): RequestDetail | null {
     return this.#recent.find(id);
+  }
+
+  /** In the policy that decided: after a change `allow[2]` is another line. Null: none, or it would be a guess. */
+  #placeOf({ rule, time }: FedRecord): RulePlace | null {
+    const policy = this.#sources.policy();
+    if (policy !== this.#policy) {
+      this.#policy = policy;
+      this.#sinceMs = sourceOf(policy)?.madeAtMs ?? 0;
+    }
+    if (rule === null || (this.#sinceMs > 0 && Date.parse(time) <= this.#sinceMs)) return null;
+    return placeOfRule(policy, rule);
   }
 
   #gateway(): GatewayView {

@@ -95,7 +95,11 @@ describe('there is no place to show', () => {
 
 test('what looks like a credential on the line is not shown', () => {
   const policy = handMadePolicy({});
-  keepSource(policy, { file: 'sallyport.yaml', text: 'limits:\n  requests_per_minute: 5 # password=hunter22\n' });
+  keepSource(policy, {
+    file: 'sallyport.yaml',
+    text: 'limits:\n  requests_per_minute: 5 # password=hunter22\n',
+    madeAtMs: 0,
+  });
   const place = placeOfRule(policy, 'limits.requests_per_minute');
   expect(place).toMatchObject({ line: 2, text: 'requests_per_minute: 5 # password=***' });
 });

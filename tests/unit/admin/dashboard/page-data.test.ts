@@ -128,8 +128,9 @@ describe('refusals by their rule', () => {
 
   test('keep the line of the policy that refused, whatever the policy is by now', async () => {
     const [before, after] = [handMadePolicy({}), handMadePolicy({})];
-    keepSource(before, { file: 'sallyport.yaml', text: 'allow:\n  - host: old.example.com\n' });
-    keepSource(after, { file: 'sallyport.yaml', text: 'allow:\n\n  - host: new.example.com\n' });
+    const [madeAtMs, time] = [Date.parse('2027-01-15T09:00:00.000Z'), '2027-01-15T09:00:01.000Z'];
+    keepSource(before, { file: 'sallyport.yaml', text: 'allow:\n  - host: old.example.com\n', madeAtMs: 0 });
+    keepSource(after, { file: 'sallyport.yaml', text: 'allow:\n\n  - host: new.example.com\n', madeAtMs });
     let policy = before;
     const data = new PageData({ ports: fakePorts(), policy: () => policy, isLearning: () => false, now: Date.now });
     data.take(fedRecord({ ...refused, id: 'r-old', rule: 'allow[0]' }));
@@ -137,8 +138,11 @@ describe('refusals by their rule', () => {
     const place = { file: 'sallyport.yaml', line: 2, text: '- host: old.example.com' };
     expect(data.request('r-old')?.place).toEqual(place);
     expect((await data.part('refusals'))[0]?.place).toEqual(place);
-    data.take(fedRecord({ ...refused, rule: 'allow[0]' }));
+    data.take(fedRecord({ ...refused, rule: 'allow[0]', time }));
     expect((await data.part('refusals'))[0]).toMatchObject({ count: 2, place: { line: 3 } });
+    // One that came before the change and ended after it: whether the old rule or the new one decided is not known here.
+    data.take(fedRecord({ id: 'r-between', rule: 'allow[0]', time: '2027-01-15T08:59:59.000Z' }));
+    expect(data.request('r-between')).toMatchObject({ record: { rule: 'allow[0]' }, place: null });
   });
 
   test('are bounded in groups and in sandboxes', () => {
