@@ -70,13 +70,15 @@ function allowedPresets({ agents, credentials, gitHosts, packages }: Survey, cho
 function composeAllow(survey: Survey, choices: Choices, allowed: ReadonlyMap<string, string>): string[] {
   const lines = ['# THE allowlist. What is not here is refused. A preset stands for the hosts of a service.', 'allow:'];
   for (const [preset, why] of allowed) lines.push(`  - preset: ${preset} # ${why}`);
-  for (const { host, preset } of survey.gitHosts) {
+  for (const { host, preset, ports } of survey.gitHosts) {
     if (choices.gitHosts.has(host)) {
       if (preset === null) lines.push(`  - host: ${asText(host)} # a remote of this repository`);
+      if (preset === null && ports.length > 0) lines.push(`    ports: [${ports.join(', ')}]`);
     } else if (preset === null || !allowed.has(preset)) {
       lines.push(
         `  # - ${preset === null ? `host: ${asText(host)}` : `preset: ${preset}`} # a remote of this repository; is it yours?`,
       );
+      if (preset === null && ports.length > 0) lines.push(`  #   ports: [${ports.join(', ')}]`);
     }
   }
   const spare = new Map(survey.credentials.map(({ preset, where }) => [preset, where]));

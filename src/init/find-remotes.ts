@@ -7,6 +7,8 @@ import { parseHostName } from '../policy/host-pattern.ts';
 export interface Remote {
   readonly name: string;
   readonly host: string;
+  /** Of an https address that names one. Null: the usual one; a port of ssh says nothing about https. */
+  readonly port: number | null;
   /** `owner/name`; null: it lies deeper, or is no such name. */
   readonly repository: string | null;
 }
@@ -73,6 +75,8 @@ export function remotesIn(config: string): Remote[] {
 /** `https://host/path`, `ssh://git@host:22/path`, `git@host:path`. Null: a folder, or nothing we know. */
 function readAddress(address: string): Omit<Remote, 'name'> | null {
   const url = /^(?:https?|ssh|git|git\+ssh):\/\/(?:[^/@]*@)?([^/:]+)(?::\d+)?\/(.*)$/i.exec(address);
+  const port = Number(/^https:\/\/(?:[^/@]*@)?[^/:]+:(\d+)\//i.exec(address)?.[1] ?? 443);
+  if (port < 1 || port > 65_535) return null;
   // The short form of ssh: no slash before the colon, or it is a path on this machine.
   const short = url === null ? /^(?:[^/@:]+@)?([^/@:]+):(?!\/\/)(.*)$/.exec(address) : null;
   const [, host = '', path = ''] = url ?? short ?? [];
@@ -82,5 +86,9 @@ function readAddress(address: string): Omit<Remote, 'name'> | null {
   const [owner = '', name = '', ...deeper] = path.replace(/^\/+|\/+$/g, '').split('/');
   // What GitHub is called for ssh where port 22 is shut.
   const known = parsed.value === 'ssh.github.com' ? 'github.com' : parsed.value;
-  return { host: known, repository: deeper.length > 0 ? null : canonicalRepository(owner, name) };
+  return {
+    host: known,
+    port: port === 443 ? null : port,
+    repository: deeper.length > 0 ? null : canonicalRepository(owner, name),
+  };
 }

@@ -12,6 +12,8 @@ export interface GitHost {
   readonly host: string;
   readonly kind: 'preset' | 'github-enterprise' | 'git';
   readonly preset: string | null;
+  /** Of its https addresses, where one is not the usual. */
+  readonly ports: readonly number[];
   /** gh is logged in there. */
   readonly hasGh: boolean;
 }
@@ -42,7 +44,7 @@ export function surveyProject({ machine, folder, hasProgram, launchers }: Survey
     agents: findAgents(hasProgram),
     credentials: findCredentials(machine, hasProgram),
     repository,
-    gitHosts: [...hosts].map((host) => knowHost(host, loggedIn)),
+    gitHosts: [...hosts].map((host) => ({ ...knowHost(host, loggedIn), ports: portsOf(host, repository) })),
     packages: findPackages([folder, ...(repository === null ? [] : [repository.folder])], (path) =>
       machine.listDirectory(path),
     ),
@@ -50,7 +52,12 @@ export function surveyProject({ machine, folder, hasProgram, launchers }: Survey
   };
 }
 
-function knowHost(host: string, loggedIn: ReadonlySet<string>): GitHost {
+function portsOf(host: string, repository: FoundRepository | null): number[] {
+  const ports = new Set(repository?.remotes.filter((remote) => remote.host === host).map(({ port }) => port ?? 443));
+  return ports.size === 1 && ports.has(443) ? [] : [...ports].sort((a, b) => a - b);
+}
+
+function knowHost(host: string, loggedIn: ReadonlySet<string>): Omit<GitHost, 'ports'> {
   const hasGh = loggedIn.has(host);
   const preset = host === 'github.com' ? 'github' : presetOfGitHost(host);
   if (preset !== null) return { host, kind: 'preset', preset, hasGh };

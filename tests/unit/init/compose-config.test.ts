@@ -62,6 +62,27 @@ describe('a first configuration is valid, whatever was found', () => {
     expect(policy.gitHosts.has('1.5e3')).toBe(true);
   });
 
+  test.each([
+    ['a port of https is kept', ['https://git.acme.example:8443/a/b'], [8443]],
+    ['beside the usual one', ['https://git.acme.example/a/b', 'https://git.acme.example:8443/a/b'], [443, 8443]],
+    ['one of ssh is not', ['ssh://git@git.acme.example:2222/a/b'], [443]],
+    ['nor is the usual one written', ['https://git.acme.example:443/a/b'], [443]],
+  ])('%s', async (_, urls, ports) => {
+    const { policy } = await compose({ files: { '/p/.git/config': remotes(...urls) } });
+    const [rule] = policy.allow.filter(({ host }) => host.text === 'git.acme.example');
+    expect([...rule!.ports].sort()).toEqual(ports);
+    const shy = await compose({
+      files: { '/p/.git/config': remotes(...urls) },
+      choices: { gitHosts: new Set<string>() },
+    });
+    expect(shy.text.includes(`#   ports: [${ports.join(', ')}]`)).toBe(ports.includes(8443));
+  });
+
+  test('a port that there is not makes no remote', async () => {
+    const { policy } = await compose({ files: { '/p/.git/config': remotes('https://git.acme.example:99999/a/b') } });
+    expect(policy.gitHosts.has('git.acme.example')).toBe(false);
+  });
+
   test('an agent for any provider gets those there is a credential of', async () => {
     const { text } = await compose({ programs: ['opencode'], env: { GROQ_API_KEY: 'x', HF_TOKEN: 'y' } });
     expect(presetsIn(text)).toEqual(['groq']);
