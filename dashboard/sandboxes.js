@@ -147,7 +147,8 @@ function budgetBars({ spent, budget }) {
  */
 function bar(words, share) {
   const level = el('span', { class: share > 0.8 ? 'level high' : 'level' });
-  level.style.setProperty('width', `${Math.min(100, Math.max(0, share * 100))}%`);
+  const percent = Math.min(100, Math.max(0, share * 100));
+  level.style.setProperty('width', `${percent}%`);
   const meter = el(
     'span',
     {
@@ -156,7 +157,7 @@ function bar(words, share) {
       'aria-label': 'Budget spent',
       'aria-valuemin': 0,
       'aria-valuemax': 100,
-      'aria-valuenow': Math.round(share * 100),
+      'aria-valuenow': Math.round(percent),
       'aria-valuetext': words,
     },
     level,

@@ -1,5 +1,6 @@
 // Writes what was learned into a configuration, on the user's word. One that may be a sandbox's work is written to only when the
 // user has named it; what the user has had written is theirs from then on.
+import { quoteIfNeeded } from '../kit/shell-quote.ts';
 import type { LearnedEdit } from '../learn/learned-edit.ts';
 import type { LearnedSession } from '../learn/learned-sessions.ts';
 import type { CliContext } from './cli-context.ts';
@@ -31,6 +32,6 @@ async function refuseDoubtful(context: CliContext, { sandbox }: LearnedSession, 
   throw new CommandFailed(
     exitCode.usage,
     doubt.what,
-    `Read it. If it is yours, name it: sallyport learn apply ${sandbox} --config ${file}`,
+    `Read it. If it is yours, name it: sallyport learn apply ${sandbox} --config ${quoteIfNeeded(file)}`,
   );
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Choices } from '../init/compose-config.ts';
 import type { FoundCredential } from '../init/find-credentials.ts';
 import type { Survey } from '../init/survey.ts';
-import { quoteForShell } from '../launch/shell-quote.ts';
+import { quoteForShell } from '../kit/shell-quote.ts';
 import type { CliContext } from './cli-context.ts';
 import { printable } from './printable.ts';
 

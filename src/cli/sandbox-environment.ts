@@ -1,6 +1,7 @@
 // The variables that lead the clients inside a sandbox to the door and make them trust its CA: each runtime reads its
 // own. Holds the sandbox's proof (its own secret), never a credential.
 import type { Grant } from '../admin/admin-ports.ts';
+import { quoteIfNeeded } from '../kit/shell-quote.ts';
 import { trustVariables } from '../launch/trust-variables.ts';
 
 export type Variables = readonly (readonly [name: string, value: string])[];
@@ -19,7 +20,7 @@ export function sandboxEnvironment(id: string, grant: Grant, caPath: string): Va
 }
 
 export function exportLines(variables: Variables): string[] {
-  return variables.map(([name, value]) => `export ${name}=${shellQuote(value)}`);
+  return variables.map(([name, value]) => `export ${name}=${quoteIfNeeded(value)}`);
 }
 
 function proxyUrl(id: string, grant: Grant): string | null {
@@ -30,9 +31,4 @@ function proxyUrl(id: string, grant: Grant): string | null {
     url.password = grant.secret;
   }
   return url.href.replace(/\/$/, '');
-}
-
-/** Quotes for a POSIX shell, and only what needs it. */
-function shellQuote(value: string): string {
-  return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

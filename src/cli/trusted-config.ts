@@ -12,7 +12,7 @@ export async function checkConfigIsTheUsers(
   const { findConfigFile } = await import('../policy/load-policy.ts');
   const { approveConfig, doubtOf } = await import('../launch/written-folders.ts');
   const { thisMachine } = await import('../policy/machine-files.ts');
-  const { quoteForShell } = await import('../launch/shell-quote.ts');
+  const { quoteForShell } = await import('../kit/shell-quote.ts');
   const { env, cwd, places } = context;
   // The very home that the gateway looks in: where HOME is not set, another file would be judged than is read.
   const file = findConfigFile({ flag, env, cwd, home: thisMachine(env).home });

@@ -5,12 +5,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { processBirth } from '../kit/process-birth.ts';
+import { quoteForShell } from '../kit/shell-quote.ts';
 import { anotherWayOut, enteringFault, notAnotherNamespace, unreadableNamespace } from './door-faults.ts';
 import { needTool } from './find-tool.ts';
 import { leadHome } from './lead-home.ts';
 import { addedInterfaces, forbiddenNamespaces, needsUserNamespace } from './process-namespaces.ts';
 import { LaunchError } from './sandbox-plan.ts';
-import { quoteForShell } from './shell-quote.ts';
 
 const timeoutMs = 10_000;
 const maxComplaintBytes = 4096;

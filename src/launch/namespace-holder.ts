@@ -5,13 +5,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
+import { quoteForShell } from '../kit/shell-quote.ts';
 import { needTool } from './find-tool.ts';
 import { HolderReport } from './holder-report.ts';
 import { inheritedDescriptors } from './inherited-descriptors.ts';
 import { leadHome } from './lead-home.ts';
 import { firstChildOf } from './process-tree.ts';
 import { LaunchError, type SandboxStdio } from './sandbox-plan.ts';
-import { quoteForShell } from './shell-quote.ts';
 import { whyNoNamespaces } from './why-no-namespaces.ts';
 
 export interface HolderOptions {

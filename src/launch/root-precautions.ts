@@ -2,9 +2,9 @@
 // the host's uid 0 without a single capability; but some files of the kernel ask only for that uid. Writing
 // /proc/sys/kernel/core_pattern would run a program on the host; chmod of /dev/null would reach every process there.
 import { existsSync } from 'node:fs';
+import { quoteForShell } from '../kit/shell-quote.ts';
 import { needTool } from './find-tool.ts';
 import { isMountPoint, readOnlyBindOptions } from './mount-options.ts';
-import { quoteForShell } from './shell-quote.ts';
 
 /** Kernel files whose only guard is their owner; the same list as container runtimes have. */
 const kernelPaths = ['acpi', 'asound', 'bus', 'driver', 'fs', 'irq', 'mtrr', 'scsi', 'sys', 'sysrq-trigger'];

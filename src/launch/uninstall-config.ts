@@ -13,7 +13,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { quoteForShell } from './shell-quote.ts';
+import { quoteForShell } from '../kit/shell-quote.ts';
 import { codeOf, type Found, type Kept, type Removable } from './uninstall-item.ts';
 
 const fileName = 'sallyport.yaml';

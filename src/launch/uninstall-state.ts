@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
 import { type Places, placesIn } from '../kit/home.ts';
 import { checkPrivateDirectory } from '../kit/secure-directory.ts';
-import { quoteForShell } from './shell-quote.ts';
+import { quoteForShell } from '../kit/shell-quote.ts';
 import { codeOf, type Found, type Kept, type Removable, UninstallRefused } from './uninstall-item.ts';
 import { OpenFolder } from './uninstall-tree.ts';
 

@@ -4,9 +4,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { quoteForShell } from '../kit/shell-quote.ts';
 import { ConfigInDoubt } from '../policy/config-in-doubt.ts';
 import { clearSuspects, findSuspect, type Suspect } from './running-writers.ts';
-import { quoteForShell } from './shell-quote.ts';
 import { realPath, wayToFile } from './way-to-file.ts';
 
 /** Before a sandbox starts. `guarded`: files that it cannot change. */

@@ -1,7 +1,9 @@
 // From a proposal to what would be written: into the configuration that was in force, or, where there was none, into a new one
 // made of the built-in one's lines. What the file has meanwhile is left out. Never writes by itself.
+
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { quoteIfNeeded } from '../kit/shell-quote.ts';
 import type { AllowEntry } from '../policy/allow-entry.ts';
 import type { AllowRule, CompiledPolicy } from '../policy/compiled.ts';
 import { addAllowEntries, CannotEdit } from '../policy/edit-policy.ts';
@@ -74,7 +76,7 @@ async function planNew(
       throw code === 'EEXIST'
         ? new CannotEdit(
             `${file} was not there when the session began, and is now`,
-            `Read it. If it is yours, name it: sallyport learn apply ${sandbox} --config ${file}`,
+            `Read it. If it is yours, name it: sallyport learn apply ${sandbox} --config ${quoteIfNeeded(file)}`,
           )
         : new CannotEdit(`${file} cannot be written (${code})`, 'Put the lines in yourself.');
     }
