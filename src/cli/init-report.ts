@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Choices } from '../init/compose-config.ts';
 import type { FoundCredential } from '../init/find-credentials.ts';
 import type { Survey } from '../init/survey.ts';
-import { quoteForShell } from '../kit/shell-quote.ts';
+import { quoteIfNeeded } from '../kit/shell-quote.ts';
 import type { CliContext } from './cli-context.ts';
 import { printable } from './printable.ts';
 
@@ -55,16 +55,12 @@ export function nextCommand(
   const name = first?.repository ?? left;
   const repo = name === undefined ? '' : ` --repo ${name}`;
   const image = !survey.launchers.bubblewrap && survey.launchers.docker ? ' --image IMAGE' : '';
-  const named = config === null ? '' : ` --config ${asWord(config)}`;
+  const named = config === null ? '' : ` --config ${quoteIfNeeded(config)}`;
   return `${self} run${named}${repo}${image} -- ${choices.agents[0] ?? 'bash'}`;
 }
 
 /** How the launcher of a clone is called from here. */
 export function ownCommand(launcher: string, cwd: string): string {
   if (dirname(launcher) === cwd) return './sallyport';
-  return asWord(launcher);
-}
-
-function asWord(path: string): string {
-  return /^[\w/.+@:-]+$/.test(path) ? path : quoteForShell(path);
+  return quoteIfNeeded(launcher);
 }

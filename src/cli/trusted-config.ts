@@ -12,7 +12,7 @@ export async function checkConfigIsTheUsers(
   const { findConfigFile } = await import('../policy/load-policy.ts');
   const { approveConfig, doubtOf } = await import('../launch/written-folders.ts');
   const { thisMachine } = await import('../policy/machine-files.ts');
-  const { quoteForShell } = await import('../kit/shell-quote.ts');
+  const { quoteIfNeeded } = await import('../kit/shell-quote.ts');
   const { env, cwd, places } = context;
   // The very home that the gateway looks in: where HOME is not set, another file would be judged than is read.
   const file = findConfigFile({ flag, env, cwd, home: thisMachine(env).home });
@@ -23,7 +23,7 @@ export async function checkConfigIsTheUsers(
   throw new CommandFailed(
     exitCode.usage,
     doubt.what,
-    `Read it. If it is yours, name it once: sallyport run --config ${quoteForShell(file)} …`,
+    `Read it. If it is yours, name it once: sallyport run --config ${quoteIfNeeded(file)} …`,
   );
 }
 

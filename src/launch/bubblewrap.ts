@@ -1,7 +1,6 @@
 // The launcher of choice: bubblewrap, as an ordinary user or as root. The network namespace is made and held by
 // namespace-holder; bubblewrap takes the holder's place in it and adds a file system, process, user and IPC namespaces and
 // the system call filter. It never starts a command when one of these cannot be had.
-
 import { quoteForShell } from '../kit/shell-quote.ts';
 import { bubblewrapArguments } from './bubblewrap-arguments.ts';
 import { findTool, needTool } from './find-tool.ts';

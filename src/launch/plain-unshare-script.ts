@@ -1,7 +1,6 @@
 // What plain unshare does in place of bubblewrap, as a shell script. Pure. It runs as the first process of the sandbox with
 // every capability over its namespaces, lays masks and binds over the host's files, gives all capabilities up, and starts
 // the command in a user namespace below, from where none of it can be undone.
-
 import { quoteForShell } from '../kit/shell-quote.ts';
 import { commandErrors, firstInput, secondInput, startedMark } from './namespace-holder.ts';
 import { LaunchError, type Mount, type SandboxPlan } from './sandbox-plan.ts';

@@ -1,6 +1,5 @@
 // From a proposal to what would be written: into the configuration that was in force, or, where there was none, into a new one
 // made of the built-in one's lines. What the file has meanwhile is left out. Never writes by itself.
-
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { quoteIfNeeded } from '../kit/shell-quote.ts';

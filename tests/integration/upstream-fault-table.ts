@@ -192,6 +192,13 @@ export const h2Cases: Readonly<Record<string, Case<H2Fault>>> = {
     kept: true,
     ask: 'HEAD',
   },
+  'h2-answer-to-head-with-a-body': {
+    fault: (s, peer) =>
+      peer.send(headersFrame(s, [...final, ['content-length', '9']], 0), dataFrame(s, 'not to be', endStream)),
+    fate: { broken: 'upstream.closed' },
+    kept: true,
+    ask: 'HEAD',
+  },
   'h2-304-ends-later': {
     fault: (s, peer) =>
       peer.send(

@@ -286,7 +286,7 @@ function recordOf(name: string): Record<string, unknown> {
 }
 
 describe('whatever an upstream does, the client is told, it is written down, and nothing is left', () => {
-  test.each(plans)('$name ($client)', ({ name, fate, kept }) => {
+  test.each(plans)('$name ($client)', ({ name, fate, kept, ask }) => {
     const got = seen.get(name)!;
     const record = recordOf(name);
     if ('refused' in fate) {
@@ -296,6 +296,8 @@ describe('whatever an upstream does, the client is told, it is written down, and
     } else if ('broken' in fate) {
       // A reset may overtake what was said before it: then there was nothing to break off.
       if (got.status === 502) expect(JSON.parse(got.body)).toMatchObject({ code: fate.broken });
+      // Its client has all of it with the head; what must not come after it does not.
+      else if (ask === 'HEAD') expect(got.body).toBe('');
       else expect(got.whole).toBe(false);
       expect(record).toMatchObject({ verdict: 'failed', code: fate.broken });
     } else {
