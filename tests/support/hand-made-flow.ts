@@ -1,4 +1,5 @@
 // Flows, callers, sandboxes and canonical requests made by hand, for tests of one stage alone.
+import { expect } from 'vitest';
 import { canonicalTarget } from '../../src/accept/canonical-path.ts';
 import type { AuthorizePorts } from '../../src/authorize/authorize-stage.ts';
 import type { AskingGithub, GithubPorts } from '../../src/authorize/github/github-ports.ts';
@@ -105,5 +106,5 @@ export function refusalOf(run: () => unknown): Refusal {
     if (error instanceof Refusal) return error;
     throw error;
   }
-  throw new Error('nothing was refused');
+  return expect.fail('nothing was refused');
 }
