@@ -1,12 +1,12 @@
 // What the pushes of a sandbox may cost together, and those of all sandboxes: memory at a time, and work by and by. One
-// sandbox cannot use up what the gateway has for judging, nor fill its heap. // Guards: threats.md T94
+// sandbox cannot use up what the gateway has for judging, nor fill its heap.
 import { getHeapStatistics } from 'node:v8';
 import { type Charged, OverBudget, WorkBudget } from '../../git-wire/work-budget.ts';
 
 const gib = 1024 ** 3;
 /** Work of a sandbox in one go: two pushes of the largest kind. */
 const shareBytes = 16 * gib;
-/** How fast it comes back: a tenth of a processor or less, by measurement of the worst packs. */
+/** How fast it comes back. The worst packs we wrote take some four seconds of a processor for each GiB. */
 const bytesPerSecond = 32 * 1024 ** 2;
 
 interface Share {
@@ -75,7 +75,10 @@ export class PushRoom {
   }
 
   #usedUp(share: Share): OverBudget {
-    const seconds = Math.max(1, Math.ceil((shareBytes / 100 - share.left) / this.#options.bytesPerSecond));
+    const seconds = Math.max(
+      1,
+      Math.ceil((this.#options.shareBytes / 100 - share.left) / this.#options.bytesPerSecond),
+    );
     return new OverBudget('the pushes of this sandbox have used up the work that judging them may take', seconds);
   }
 
