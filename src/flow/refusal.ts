@@ -67,6 +67,7 @@ export const refusalStatus = {
   'push.option': 403,
   'push.undecided': 403,
   'limit.push-size': 413,
+  'limit.push-work': 413,
   'lfs.malformed': 400,
   'lfs.not-allowed': 403,
   'lfs.ticket': 403,
