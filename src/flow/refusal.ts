@@ -40,6 +40,7 @@ export const refusalStatus = {
   'method.not-allowed': 403,
   'path.not-allowed': 403,
   'policy.blocked-api': 403,
+  'provider.effect': 403,
   'policy.dns-over-https': 403,
   'policy.error': 403,
   'tunnel.sni': 403,
