@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { join, relative, resolve } from 'node:path';
 import { ownPath } from '../kit/own-path.ts';
 import { escapeUnseen } from '../kit/unseen.ts';
-import { gitModules } from './git-modules.ts';
+import { gitModules, hasTooManyModules } from './git-modules.ts';
 import { type HostFiles, hostFiles } from './host-files.ts';
 
 export interface HostTraps {
@@ -84,7 +84,11 @@ export async function snapshotHostTraps(workingDirectory: string, host: HostFile
     const seen = describe(join(workingDirectory, name), host);
     if (seen !== null) files.set(name, seen);
   }
-  return { files, settings: new Set(await gitSettings(folders, host)), complete: tree.complete };
+  return {
+    files,
+    settings: new Set(await gitSettings(folders, host)),
+    complete: tree.complete && !folders.some((folder) => hasTooManyModules(folder, host)),
+  };
 }
 
 /** In words for the user; empty: nothing to look at. */
@@ -101,7 +105,9 @@ export function reviewHostTraps(before: HostTraps, after: HostTraps): string[] {
     );
   }
   if (!before.complete || !after.complete)
-    found.push('the folder is too large: not all of it was searched for what programs on this host act on.');
+    found.push(
+      'the folder, or the submodules in it, are too many: not all was searched for what programs on this host act on.',
+    );
   return found.length === 0
     ? []
     : [...found, 'Look at these before you use git, an editor or an agent here on the host.'];

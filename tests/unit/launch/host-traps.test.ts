@@ -117,6 +117,11 @@ describe('after a command, what it left for the host to run', () => {
     expect(review).toContain('.git/modules/sub/hooks/post-checkout was made');
   });
 
+  test('says so when there are more submodules than it looks at', async () => {
+    for (let i = 0; i < 210; i++) ground.file(`${ground.project}/.git/modules/m${i}/HEAD`, 'ref: refs/heads/main');
+    expect(await reviewAfter(() => {})).toContain('not all was searched');
+  });
+
   test('looks into the repository of a worktree too', async () => {
     git('-c', 'user.name=a', '-c', 'user.email=a@b.example', 'commit', '-q', '--allow-empty', '-m', 'one');
     git('worktree', 'add', '-q', `${ground.top}/tree`);
