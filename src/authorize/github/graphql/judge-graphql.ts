@@ -8,7 +8,7 @@ import {
   type OperationDefinitionNode,
   visit,
 } from 'graphql/language/index.js';
-import type { GithubEffect } from '../../../flow/github-effects.ts';
+import { effectsWithoutRepository, type GithubEffect } from '../../../flow/github-effects.ts';
 import { Refusal } from '../../../flow/refusal.ts';
 import type { AuthMode } from '../../../flow/sandbox.ts';
 import { effectNotAllowed } from '../demand-effect.ts';
@@ -52,11 +52,6 @@ export type GraphqlVerdict =
       readonly body: Buffer;
     }
   | { readonly allowed: false; readonly refusal: Refusal };
-
-/** These change no repository, or none that is there yet, so that no id need tie them. Allowed only by an operator. */
-const withoutRepository: ReadonlySet<GithubEffect> = new Set<GithubEffect>(
-  'user organisation app gist create-repository project migration package codespace'.split(' ') as GithubEffect[],
-);
 
 /** Each may have to be asked for; GitHub itself takes no more at once. */
 const maxNodes = 100;
@@ -138,7 +133,7 @@ function typeOfRoot(root: 'Query' | 'Mutation', field: string): string {
 }
 
 function refuseUntied({ name, effect }: RootAsk): void {
-  if (effect !== null && withoutRepository.has(effect)) return;
+  if (effect !== null && effectsWithoutRepository.has(effect)) return;
   throw notTied(`the mutation ${name} names nothing that belongs to a repository of this sandbox`);
 }
 
