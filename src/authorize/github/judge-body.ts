@@ -12,7 +12,8 @@ import type { PushFinding } from '../git/push-finding.ts';
 import { demandEffect } from './demand-effect.ts';
 import { gitSideOf } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
-import { findRefWriteJudge } from './judge-ref-write.ts';
+import { findRefWriteJudge, oddNames } from './judge-ref-write.ts';
+import { branchDoubt } from './plain-names.ts';
 
 const newPull = 'POST /repos/{owner}/{repo}/pulls';
 const reviews = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews';
@@ -28,7 +29,13 @@ const carryAssignees = new Set([
 /** Whether the body decides. Then it is read whole, and sent on as it was read. */
 export function hasJudgedBody(method: string, { effect, operation }: GithubRequest): boolean {
   const call = `${method} ${operation}`;
-  return effect === 'push' || carryEvent.has(call) || carryAssignees.has(call) || call === newPull;
+  return (
+    effect === 'push' ||
+    findRefWriteJudge(method, operation) !== null ||
+    carryEvent.has(call) ||
+    carryAssignees.has(call) ||
+    call === newPull
+  );
 }
 
 /** Throws the refusal for what the body asks for; else what it has of effects that its address does not tell. */
@@ -122,6 +129,12 @@ function judgeHead({ sandbox }: Identified, repository: string, body: Readonly<R
     if (one === null) throw headNotUnderstood();
     if (!coversRepository(sandbox.repos, one)) throw notItsRepository(one, sandbox);
   }
+  const { base } = body;
+  const odd = oddNames(
+    base === undefined ? null : branchDoubt(base),
+    head === undefined ? null : branchDoubt(parts.at(-1)),
+  );
+  if (odd.length > 0) throw findingsRefusal(odd);
 }
 
 /** There is no repository in it that could be registered. */

@@ -19,7 +19,7 @@ import { judgeMutationRoot, judgeQueryRoot, type RootAsk } from './judge-root.ts
 import type { NodeFacts, NodeResolver } from './node-facts.ts';
 import { readNodeId } from './node-id.ts';
 import { type GraphqlRequest, readGraphqlRequest, writeGraphqlBody } from './read-graphql-request.ts';
-import { type RefRules, readRefWrites } from './ref-write.ts';
+import { type RefRules, readRefWrites, refuseOddPull } from './ref-write.ts';
 import { notJudged, notOfSandbox, notTied } from './refuse-graphql.ts';
 import { refuseDirectives, SelectionWalk } from './walk-selection.ts';
 
@@ -170,6 +170,7 @@ async function judgeWrites(
   { refs, covers }: GraphqlQuestion,
 ): Promise<void> {
   if (ask.input === null) return;
+  if (ask.effect === 'pull') refuseOddPull(ask.input);
   if (ask.name === 'createPullRequest') refuseForeignHead(ask, nodes, covers);
   const writes = readRefWrites(ask.name, ask.input, nodes);
   if (writes === null && ask.effect === 'push') {
