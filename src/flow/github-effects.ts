@@ -33,6 +33,7 @@ export const githubEffects = {
   discussion: 'write discussions',
   project: 'write projects',
   security: 'change security alerts, advisories and scanning',
+  agent: 'call an agent by name (@copilot, @claude, @codex) in a text, or give it an issue',
   codespace: 'use codespaces and agents',
   migration: 'import and export repositories',
   organisation: 'administer organisations, teams and enterprises, their secrets and hooks included',

@@ -53,7 +53,9 @@ describe('nor is a branch of a fork compared with', () => {
     `${compare}/stranger%3Amain...main`,
     `${compare}/main...acme:secrets:main`,
     '/repos/acme/widgets/dependency-graph/compare/main...stranger:main',
-  ])('%s', (path) => ground.expectRefused({ method: 'GET', target: path }, 'repo.operation-not-judged'));
+  ])('%s', async (path) => {
+    await ground.expectRefused({ method: 'GET', target: path }, 'repo.operation-not-judged');
+  });
 
   test('two branches of its own are', () =>
     ground.expectPassed({ method: 'GET', target: `${compare}/main...sandbox/work` }));

@@ -11,6 +11,7 @@ import {
 import { effectsWithoutRepository, type GithubEffect } from '../../../flow/github-effects.ts';
 import { Refusal } from '../../../flow/refusal.ts';
 import type { AuthMode } from '../../../flow/sandbox.ts';
+import { mentionsAgent } from '../agent-mention.ts';
 import { effectNotAllowed } from '../demand-effect.ts';
 import { VariableValues } from './argument-values.ts';
 import { loadGraphqlInputs } from './graphql-inputs.ts';
@@ -56,6 +57,15 @@ export type GraphqlVerdict =
 /** Each may have to be asked for; GitHub itself takes no more at once. */
 const maxNodes = 100;
 
+/** Mutations with these write what people and agents read. */
+const carriesText: ReadonlySet<GithubEffect> = new Set<GithubEffect>([
+  'issue',
+  'pull',
+  'review',
+  'approve',
+  'discussion',
+]);
+
 export async function judgeGraphql(question: GraphqlQuestion): Promise<GraphqlVerdict> {
   try {
     return await judge(question);
@@ -69,6 +79,13 @@ async function judge(question: GraphqlQuestion): Promise<GraphqlVerdict> {
   refuseOtherForms(question);
   const request = readGraphqlRequest(question.body);
   const asks = request.operations.flatMap((operation) => judgeOperation(operation, request, question));
+  refuseWritesBesideOthers(asks);
+  const callsAgent = asks.some(
+    ({ effect, input }) => effect !== null && carriesText.has(effect) && mentionsAgent(input),
+  );
+  if (callsAgent && !question.effects.has('agent')) {
+    throw effectNotAllowed('agent', 'a text that calls an agent by name', question.mode);
+  }
   const repositories = new Set<string>();
   for (const repository of asks.flatMap((ask) => ask.repositories)) {
     if (!question.covers(repository)) throw notOfSandbox(repository);
@@ -81,6 +98,7 @@ async function judge(question: GraphqlQuestion): Promise<GraphqlVerdict> {
   for (const { repository } of nodes.values()) repositories.add(repository);
   for (const ask of asks) await judgeWrites(ask, nodes, question);
   const effects = new Set(asks.flatMap(({ effect }) => effect ?? []));
+  if (callsAgent) effects.add('agent');
   return {
     allowed: true,
     repositories: [...repositories],
@@ -88,6 +106,17 @@ async function judge(question: GraphqlQuestion): Promise<GraphqlVerdict> {
     asked: asks.map(({ name, input }) => `${input === null ? 'query' : 'mutation'} ${name}`),
     body: writeGraphqlBody({ ...request, document: withoutRenames(request.document) }),
   };
+}
+
+/** A write is judged by what is there now; a mutation before it could change that, a pull request's base for one. */
+function refuseWritesBesideOthers(asks: readonly RootAsk[]): void {
+  const mutations = asks.filter(({ input }) => input !== null);
+  const write = mutations.find(({ effect }) => effect === 'push');
+  if (write === undefined || mutations.length === 1) return;
+  throw notJudged(
+    `the mutation ${write.name} writes a branch beside another mutation, which could change what it was judged by`,
+    'Send it in a document of its own.',
+  );
 }
 
 function refuseOtherForms({ method, query, contentType }: GraphqlQuestion): void {
