@@ -8,6 +8,8 @@ export interface BubblewrapSurroundings {
   readonly user: SandboxUser;
   /** Where the system call filter can be read. */
   readonly filterDescriptor: number;
+  /** Where it waits, with all mounts made and nothing started, until there is a byte to read. */
+  readonly releaseDescriptor: number;
   /** What root's sandbox may look at but not change, such as /proc/sys: no capability is needed to, being root is enough. */
   readonly readOnlyKernelPaths: readonly string[];
 }
@@ -17,14 +19,14 @@ const maxArguments = 9_000;
 
 /** NUL-terminated, for --args. The command is not among them: bubblewrap takes it from its own command line alone. */
 export function bubblewrapArguments(plan: SandboxPlan, surroundings: BubblewrapSurroundings): Buffer {
-  const { user, filterDescriptor, readOnlyKernelPaths } = surroundings;
+  const { user, filterDescriptor, releaseDescriptor, readOnlyKernelPaths } = surroundings;
   const args = [
     ...['--unshare-user', '--uid', String(user.uid), '--gid', String(user.gid)],
     ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...['--hostname', 'sallyport', '--die-with-parent', '--cap-drop', 'ALL'],
     // Without --new-session: the command keeps the terminal, so Ctrl-C, job control and full-screen programs work. What
     // that option guards against, typing into the caller's shell, the filter forbids.
-    ...['--seccomp', String(filterDescriptor)],
+    ...['--seccomp', String(filterDescriptor), '--block-fd', String(releaseDescriptor)],
     // The holder has no environment; these are what a shell adds to it. --clearenv would do, but comes with 0.5 only.
     ...['PWD', 'OLDPWD', 'SHLVL', '_'].flatMap((name) => ['--unsetenv', name]),
     ...Object.entries(plan.environment).flatMap(([name, value]) => ['--setenv', name, value]),

@@ -40,11 +40,11 @@ export class HolderReport {
     return this.has(line);
   }
 
-  /** Everything said so far but the given line. */
-  without(line: string): string {
+  /** Everything said so far but the given lines. */
+  without(...lines: readonly string[]): string {
     return this.text
       .split('\n')
-      .filter((said) => said !== line)
+      .filter((said) => !lines.includes(said))
       .join('\n')
       .trim();
   }

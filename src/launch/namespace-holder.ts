@@ -27,24 +27,42 @@ export interface NamespaceHolder {
   readonly pid: number;
   /** Code when every process below the holder is gone; 128 + n after a signal. */
   readonly ended: Promise<number>;
-  /** Runs a shell script in place of the waiting one. Resolves when it, or what it becomes, writes `startedMark`. */
-  run(script: string, inputs: { readonly first: Buffer; readonly second: Buffer }): Promise<void>;
+  /**
+   * Runs a shell script in place of the waiting one. It, or what it becomes, makes the mounts and then waits for two empty
+   * lines from `release`, which it gets when `verify` is done. Resolves when it writes `startedMark`.
+   */
+  run(script: string, inputs: HolderInputs): Promise<void>;
+  /** Resolves with true when this line was reported, with false when everything has ended. */
+  said(line: string): Promise<boolean>;
   /** The first process of the sandbox's process namespace, as we see it; null when it is gone. */
   initPid(): number | null;
   /** Ends every process below the holder. */
   kill(): void;
 }
 
-/** Descriptors of the script given to `run`: its two inputs, and the command's standard error. Its own 2 is read by us. */
+export interface HolderInputs {
+  readonly first: Buffer;
+  readonly second: Buffer;
+  /** Looks at what was mounted. Throws: everything is ended, and no command was started. */
+  readonly verify: () => Promise<void>;
+}
+
+/**
+ * Descriptors of the script given to `run`: its two inputs, what it waits for, and the command's standard error. Its own 2 is
+ * read by us. A shell knows no number above 9.
+ */
 export const firstInput = 5;
 export const secondInput = 6;
-export const commandErrors = 7;
-const guardErrors = 8;
+export const release = 7;
+export const commandErrors = 8;
+const guardErrors = 9;
 const orders = 3;
 const reports = 4;
 
 /** Written to 2 as a line of its own when the command is about to be started. */
 export const startedMark = 'sallyport: the command starts';
+/** Written to 2 by a script that has made all mounts. */
+export const mountedMark = 'sallyport: the mounts are made';
 const readyMark = 'sallyport: the namespace is ready';
 const endOfScript = '# end of script';
 
@@ -95,10 +113,10 @@ function spawnWithout(program: string, args: readonly string[], stdio: SandboxSt
   const nothing = openSync('/dev/null', 'r+');
   try {
     const descriptors: ('inherit' | 'pipe' | 'ignore' | number)[] = [standard, standard, standard];
-    descriptors.push('pipe', 'pipe', 'pipe', 'pipe');
+    descriptors.push('pipe', 'pipe', 'pipe', 'pipe', 'pipe');
     for (const fd of inheritedDescriptors()) {
       while (descriptors.length <= fd) descriptors.push('ignore');
-      if (fd > secondInput) descriptors[fd] = nothing;
+      if (fd > release) descriptors[fd] = nothing;
     }
     // A command in our process group could end us and our neighbours there by `kill 0`. At a terminal it must be in it: that
     // is what Ctrl-C and Ctrl-Z go by.
@@ -109,7 +127,7 @@ function spawnWithout(program: string, args: readonly string[], stdio: SandboxSt
 }
 
 async function watch(child: ChildProcess): Promise<NamespaceHolder> {
-  const { ended, script, report, first, second } = watched(child);
+  const { ended, script, report, first, second, go } = watched(child);
   let over = false;
   const finish = (): void => {
     over = true;
@@ -132,11 +150,21 @@ async function watch(child: ChildProcess): Promise<NamespaceHolder> {
     ended,
     kill,
     initPid: () => (over ? null : firstChildOf(child.pid as number)),
+    said: (line) => report.until(line, ended),
     async run(text, inputs) {
       script.end(`${text}\n${endOfScript}`);
       first.end(inputs.first);
       second.end(inputs.second);
-      if (!(await report.until(startedMark, ended))) throw cannotSetUp(report.without(readyMark));
+      try {
+        // Not when it has ended by itself: it has said why.
+        await Promise.race([inputs.verify(), ended]);
+      } catch (error) {
+        kill();
+        await ended;
+        throw error;
+      }
+      go.end('\n\n');
+      if (!(await report.until(startedMark, ended))) throw cannotSetUp(report.without(readyMark, mountedMark));
     },
   };
 }
@@ -147,14 +175,12 @@ function watched(child: ChildProcess) {
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
   });
   const streams = child.stdio as unknown[];
-  const [script, first, second] = [orders, firstInput, secondInput].map((fd) => streams[fd] as Writable) as [
-    Writable,
-    Writable,
-    Writable,
-  ];
+  const [script, first, second, go] = [orders, firstInput, secondInput, release].map(
+    (fd) => streams[fd] as Writable,
+  ) as [Writable, Writable, Writable, Writable];
   // When the holder is gone a write fails: the end of the process says so already.
-  for (const stream of [script, first, second]) stream.on('error', () => {});
-  return { ended, script, first, second, report: new HolderReport(streams[reports] as Readable) };
+  for (const stream of [script, first, second, go]) stream.on('error', () => {});
+  return { ended, script, first, second, go, report: new HolderReport(streams[reports] as Readable) };
 }
 
 function cannotSetUp(said: string): LaunchError {

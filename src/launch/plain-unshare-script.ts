@@ -2,7 +2,7 @@
 // every capability over its namespaces, lays masks and binds over the host's files, gives all capabilities up, and starts
 // the command in a user namespace below, from where none of it can be undone.
 import { quoteForShell } from '../kit/shell-quote.ts';
-import { commandErrors, firstInput, secondInput, startedMark } from './namespace-holder.ts';
+import { commandErrors, firstInput, mountedMark, release, secondInput, startedMark } from './namespace-holder.ts';
 import { LaunchError, type Mount, type SandboxPlan } from './sandbox-plan.ts';
 import type { SandboxUser } from './sandbox-user.ts';
 
@@ -42,7 +42,10 @@ export function plainUnshareScript(
     words([tools.umount, '-l', stash]),
     // The host's /sys shows its network; one with a network namespace of its own cannot be had here.
     mount('-t', 'tmpfs', '-o', 'ro,nosuid,nodev,noexec', 'tmpfs', stash),
-    `exec ${words(commandWords(plan, user, tools))}`,
+    // Looked at from outside before anything else is started; the end of the input means that nobody did.
+    `echo ${quoteForShell(mountedMark)} >&2`,
+    `read -r released <&${release} || exit 125`,
+    `exec ${words(commandWords(plan, user, tools))} ${release}<&-`,
   ].join('\n');
 }
 

@@ -2,24 +2,30 @@
 // are the host's but for what is masked. It says so loudly. Never for root, whose files are the machine: a sandbox of
 // root that can write /etc is none.
 import { findFilterLoader } from './filter-loader.ts';
-import { needTool } from './find-tool.ts';
+import { findTool, needTool } from './find-tool.ts';
 import { readOnlyBindOptions } from './mount-options.ts';
-import { holdNamespace, secondInput } from './namespace-holder.ts';
+import { holdNamespace, mountedMark, secondInput } from './namespace-holder.ts';
 import { plainUnshareEnvironment, plainUnshareScript, type UnshareTools } from './plain-unshare-script.ts';
 import { firstChildOf } from './process-tree.ts';
 import { runningIn } from './running-sandbox.ts';
 import { LaunchError, type Launcher } from './sandbox-plan.ts';
 import { sandboxUser } from './sandbox-user.ts';
+import { sealMounts } from './seal-mounts.ts';
 import { seccompProgram } from './seccomp.ts';
 import { coverSocketFolders } from './socket-folders.ts';
+import { verifyMounts } from './verify-mounts.ts';
 
-export function createPlainUnshareLauncher(uid = process.getuid?.(), findLoader = findFilterLoader): Launcher {
+export function createPlainUnshareLauncher(
+  uid = process.getuid?.(),
+  findLoader = findFilterLoader,
+  find = findTool,
+): Launcher {
   if (uid === 0)
     throw new LaunchError(
       'plain unshare isolates nothing from root: the command could write the system that runs it',
       'use bubblewrap (apt install bubblewrap), or start it as an ordinary user',
     );
-  const tools = findTools(findLoader(secondInput));
+  const tools = findTools(findLoader(secondInput), find);
   const filter = tools.filterLoader === null ? Buffer.alloc(0) : seccompProgram(process.arch);
   return {
     name: 'unshare',
@@ -31,7 +37,12 @@ export function createPlainUnshareLauncher(uid = process.getuid?.(), findLoader 
         async start(plan) {
           const whole = { ...plan, mounts: [...coverSocketFolders(plan), ...plan.mounts] };
           const script = plainUnshareScript(whole, sandboxUser(), tools, (path) => readOnlyBindOptions(path));
-          await holder.run(script, { first: plainUnshareEnvironment(plan, tools.env), second: filter });
+          const seals = sealMounts(whole.mounts, 'host', plan.seals);
+          const verify = async (): Promise<void> => {
+            const init = (await holder.said(mountedMark)) ? holder.initPid() : null;
+            if (init !== null) await verifyMounts(init, seals);
+          };
+          await holder.run(script, { first: plainUnshareEnvironment(plan, tools.env), second: filter, verify });
           return runningIn(holder, stdio, () => {
             const init = holder.initPid();
             return init === null ? null : firstChildOf(init);
@@ -46,16 +57,16 @@ export function createPlainUnshareLauncher(uid = process.getuid?.(), findLoader 
   };
 }
 
-function findTools(filterLoader: UnshareTools['filterLoader']): UnshareTools {
+function findTools(filterLoader: UnshareTools['filterLoader'], find: typeof findTool): UnshareTools {
   const utilLinux = 'install util-linux, which every distribution has';
   return {
-    sh: needTool('sh', 'a POSIX shell is needed at /bin/sh'),
-    env: needTool('env', 'install coreutils'),
-    cat: needTool('cat', 'install coreutils'),
-    mount: needTool('mount', utilLinux),
-    umount: needTool('umount', utilLinux),
-    unshare: needTool('unshare', utilLinux),
-    setpriv: needTool('setpriv', utilLinux),
+    sh: needTool('sh', 'a POSIX shell is needed at /bin/sh', find),
+    env: needTool('env', 'install coreutils', find),
+    cat: needTool('cat', 'install coreutils', find),
+    mount: needTool('mount', utilLinux, find),
+    umount: needTool('umount', utilLinux, find),
+    unshare: needTool('unshare', utilLinux, find),
+    setpriv: needTool('setpriv', utilLinux, find),
     filterLoader,
   };
 }

@@ -1,7 +1,7 @@
 // The folder that holds what one running sandbox was given: its files, its fresh home, its /tmp. Gone with the sandbox; what
 // a launcher that was killed left behind, the next start removes. Nothing in it is secret.
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -19,7 +19,8 @@ export interface RunFolder {
 /** The name says whose it is, so that there is no moment in which it belongs to nobody. */
 export function makeRunFolder(parent: string, id: string): RunFolder {
   ensurePrivateDirectory(parent);
-  const path = join(parent, `${id}.${process.pid}.${processBirth(process.pid)}`);
+  // The home of its user may be behind a link; what is mounted is not.
+  const path = join(realpathSync(parent), `${id}.${process.pid}.${processBirth(process.pid)}`);
   const [files, home, tmp] = ['files', 'home', 'tmp'].map((name) => join(path, name)) as [string, string, string];
   for (const folder of [path, files, home, tmp]) mkdirSync(folder, { mode: 0o700 });
   return { files, home, tmp, remove: () => removeTree(path) };

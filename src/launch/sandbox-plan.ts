@@ -1,6 +1,7 @@
 // The nouns of launching: what a sandbox is to look like, and what a launcher is. Types only. A launcher first makes the
 // network namespace, so that the door can be opened in it, and only then starts the command: its first connection works.
 import type { Readable, Writable } from 'node:stream';
+import type { SealedMount } from './seal-mounts.ts';
 
 /** One thing in the sandbox's file system. Applied in order: a later one may lie inside an earlier one. */
 export type Mount =
@@ -20,6 +21,8 @@ export interface SandboxPlan {
   /** The whole environment: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
   readonly mounts: readonly Mount[];
+  /** What the mounts were when they were judged. Left out: the launcher takes them as they are when it is called. */
+  readonly seals?: readonly SealedMount[];
 }
 
 export type LauncherName = 'bubblewrap' | 'docker' | 'unshare';

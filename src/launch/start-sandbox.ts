@@ -1,7 +1,7 @@
 // Starts one sandbox from beginning to end: namespace, door, files, command. The order is the point: the door is open and its
 // helper gone before the command runs, so that its first connection works, and whatever fails leaves nothing behind.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { type GitIdentity, quietAgents } from './agent-stubs.ts';
 import { isInPath } from './find-tool.ts';
 import { reviewHostTraps, snapshotHostTraps } from './host-traps.ts';
 import { layGitFiles, layStubs, readGitIdentity } from './lay-files.ts';
+import { liesIn } from './path-relations.ts';
 import { placeholderVariables } from './placeholders.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import { type BegunTrust, beginTrust } from './prepare-trust.ts';
@@ -23,6 +24,7 @@ import {
   type SandboxStdio,
 } from './sandbox-plan.ts';
 import { planEnvironment } from './sandbox-variables.ts';
+import { type SealedMount, sealMounts } from './seal-mounts.ts';
 import type { RequestedMount } from './user-mounts.ts';
 import { doubtOf, noteWrittenFolders } from './written-folders.ts';
 
@@ -91,6 +93,9 @@ const flavours: Readonly<Record<LauncherName, MountFlavour>> = {
   docker: 'image',
   unshare: 'whole',
 };
+
+/** Whose files lie where nothing is mounted. */
+const baseOf: Readonly<Record<MountFlavour, 'host' | 'fresh'>> = { host: 'fresh', image: 'fresh', whole: 'host' };
 
 /** The desk may still be on its way, or be called for here: the namespace is made meanwhile, by other processes. */
 export async function startSandbox(
@@ -169,6 +174,8 @@ interface Draft {
   readonly homeFolder: string;
   readonly trust: BegunTrust;
   readonly planned: PlannedMounts;
+  /** What was judged: all but what is made for this sandbox, in a folder that no other can write to. */
+  readonly judged: readonly SealedMount[];
 }
 
 /** What needs nothing of the registration. */
@@ -185,9 +192,11 @@ function draftSandbox(
     inside: join(inside, 'trust'),
     cache: join(request.stateFolder, 'cache', 'links'),
   });
-  const homeFolder = request.persistentHome ?? folder.home;
   const etcFolder = join(folder.files, 'etc');
-  for (const path of [homeFolder, etcFolder]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  const [homeFolder] = [request.persistentHome ?? folder.home, etcFolder].map((path) => {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return realpathSync(path);
+  }) as [string, string];
   const planned = planMounts({
     flavour,
     home: request.userHome,
@@ -204,13 +213,15 @@ function draftSandbox(
     ...guarded,
     hideEnvFiles: request.hideEnvFiles,
   });
+  const isOurs = ({ mount }: SealedMount) => 'source' in mount && liesIn(mount.source, folder.files);
+  const judged = sealMounts(planned.mounts, baseOf[flavour]).filter((seal) => !isOurs(seal));
   refuseUnknownCommand(request.command[0]!, planned.path);
-  return { folder, inside, homeFolder, trust, planned };
+  return { folder, inside, homeFolder, trust, planned, judged };
 }
 
 function finishPlan(
   request: SandboxRequest,
-  { folder, inside, homeFolder, trust, planned }: Draft,
+  { folder, inside, homeFolder, trust, planned, judged }: Draft,
   grant: NamespaceGrant,
   gitIdentity: GitIdentity,
 ): { plan: SandboxPlan; notices: readonly string[] } {
@@ -244,6 +255,7 @@ function finishPlan(
       workingDirectory,
       environment: environment.variables,
       mounts: planned.mounts,
+      seals: sealMounts(planned.mounts, baseOf[flavours[request.launcher.name]], judged),
     },
     notices: [...planned.notices, ...environment.notices],
   };

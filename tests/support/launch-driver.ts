@@ -1,8 +1,11 @@
 // A launcher in a process of its own, for the tests that run it as another user, kill it, or give it a terminal. Started by
 // launch-ground.ts with one JSON argument. Says how far it has come on descriptor 3, as lines.
 import { readlinkSync, writeSync } from 'node:fs';
+import { createBubblewrapLauncher } from '../../src/launch/bubblewrap.ts';
 import { findLauncher } from '../../src/launch/find-launcher.ts';
-import type { LauncherName, SandboxPlan, SandboxStdio } from '../../src/launch/sandbox-plan.ts';
+import { findTool } from '../../src/launch/find-tool.ts';
+import { createPlainUnshareLauncher } from '../../src/launch/plain-unshare.ts';
+import type { Launcher, LauncherName, SandboxPlan, SandboxStdio } from '../../src/launch/sandbox-plan.ts';
 
 export interface DriverOrder {
   readonly launcher: LauncherName;
@@ -10,6 +13,8 @@ export interface DriverOrder {
   readonly plan: SandboxPlan;
   /** Wait here for ever, to be killed. */
   readonly stopAt?: 'prepared';
+  /** A program in place of bwrap, or of mount with plain unshare. */
+  readonly standIn?: string;
   /** Called as soon as the command starts. */
   readonly onceStarted?: { readonly signal: NodeJS.Signals } | 'kill';
 }
@@ -21,7 +26,10 @@ const tell = (fact: Record<string, unknown>): void => {
 
 try {
   const began = performance.now();
-  const launcher = await findLauncher({ wanted: order.launcher, environment: process.env });
+  const launcher =
+    order.standIn === undefined
+      ? await findLauncher({ wanted: order.launcher, environment: process.env })
+      : withStandIn(order.launcher, order.standIn);
   const prepared = await launcher.prepare(order.stdio);
   const preparedMs = performance.now() - began;
   const namespace = readlinkSync(`/proc/${prepared.pid}/ns/net`);
@@ -46,4 +54,11 @@ try {
 } catch (error) {
   tell({ failed: (error as Error).message, hint: (error as { hint?: string }).hint });
   process.exitCode = 125;
+}
+
+function withStandIn(launcher: LauncherName, program: string): Launcher {
+  const find = (name: string) => (name === 'bwrap' || name === 'mount' ? program : findTool(name));
+  return launcher === 'unshare'
+    ? createPlainUnshareLauncher(process.getuid?.(), undefined, find)
+    : createBubblewrapLauncher(find);
 }

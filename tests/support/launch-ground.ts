@@ -37,6 +37,7 @@ export interface LaunchOrder {
   readonly stdio?: 'terminal' | 'piped';
   readonly stopAt?: 'prepared';
   readonly onceStarted?: DriverOrder['onceStarted'];
+  readonly standIn?: DriverOrder['standIn'];
   readonly input?: string;
 }
 
@@ -92,6 +93,7 @@ export function makeLaunchGround(): LaunchGround {
       },
       ...(order.stopAt !== undefined && { stopAt: order.stopAt }),
       ...(order.onceStarted !== undefined && { onceStarted: order.onceStarted }),
+      ...(order.standIn !== undefined && { standIn: order.standIn }),
     };
     return [...(order.uid === undefined ? [] : asUser(order.uid)), process.execPath, driver, JSON.stringify(whole)];
   };

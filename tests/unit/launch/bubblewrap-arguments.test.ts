@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { bubblewrapArguments } from '../../../src/launch/bubblewrap-arguments.ts';
 import type { Mount, SandboxPlan } from '../../../src/launch/sandbox-plan.ts';
 
-const surroundings = { user: { uid: 7, gid: 8 }, filterDescriptor: 6, readOnlyKernelPaths: [] };
+const surroundings = { user: { uid: 7, gid: 8 }, filterDescriptor: 6, releaseDescriptor: 7, readOnlyKernelPaths: [] };
 const planWith = (given: Partial<SandboxPlan>): SandboxPlan => ({
   id: 'x',
   command: ['true'],
