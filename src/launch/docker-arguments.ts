@@ -39,7 +39,7 @@ export function dockerCreateArguments(plan: SandboxPlan, options: CreateOptions)
     ...['--security-opt', `seccomp=${options.seccompFile}`],
     ...['--user', options.user, '--workdir', plan.workingDirectory],
     ...environmentArguments(plan.environment),
-    ...visibleMounts(plan.mounts).flatMap((mount) => mountArguments(mount, options.mountPoints)),
+    ...dockerMounts(plan.mounts, options.mountPoints).flatMap(mountArguments),
     ...['--entrypoint', program, '--', imageName(options.image)],
     ...rest,
   ];
@@ -64,9 +64,16 @@ export function imageName(image: string): string {
   );
 }
 
-/** Docker orders mounts by depth and takes no target twice: what a later mount covers is left out here. */
-function visibleMounts(mounts: readonly Mount[]): readonly Mount[] {
-  return mounts.filter((mount, at) => !mounts.slice(at + 1).some((later) => lies(mount.target, later.target)));
+/** Every mount that docker is told of. It orders them by depth and takes no target twice: what a later one covers is left out. */
+export function dockerMounts(mounts: readonly Mount[], mountPoints: readonly string[]): readonly Mount[] {
+  const all = mounts.flatMap((mount): readonly Mount[] => {
+    if (mount.kind !== 'read-only') return [mount];
+    // Docker before 25 makes only the top of it read-only and leaves what is mounted inside as it is.
+    const inside = mountPoints.filter((point) => point !== mount.source && lies(point, mount.source));
+    const targetOf = (point: string) => posix.join(mount.target, posix.relative(mount.source, point));
+    return [mount, ...inside.map((point) => ({ ...mount, source: point, target: targetOf(point) }))];
+  });
+  return all.filter((mount, at) => !all.slice(at + 1).some((later) => lies(mount.target, later.target)));
 }
 
 /** `path` is `folder` or lies in it. */
@@ -75,16 +82,12 @@ export function lies(path: string, folder: string): boolean {
   return posix.normalize(`${path}/`).startsWith(from);
 }
 
-function mountArguments(mount: Mount, mountPoints: readonly string[]): readonly string[] {
+function mountArguments(mount: Mount): readonly string[] {
   switch (mount.kind) {
     case 'read-write':
       return bind(mount.source, mount.target, false);
-    case 'read-only': {
-      // Docker before 25 makes only the top of it read-only and leaves what is mounted inside as it is.
-      const inside = mountPoints.filter((point) => point !== mount.source && lies(point, mount.source));
-      const rest = inside.flatMap((p) => bind(p, posix.join(mount.target, posix.relative(mount.source, p)), true));
-      return [...bind(mount.source, mount.target, true), ...rest];
-    }
+    case 'read-only':
+      return bind(mount.source, mount.target, true);
     case 'masked-file':
       return bind('/dev/null', mount.target, true);
     case 'masked-folder':

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { csv, imageName, withoutPrivileges } from './docker-arguments.ts';
 import { type DockerCommand, explainDocker } from './docker-command.ts';
-import { findHolderProgram } from './docker-holder-program.ts';
+import { findHostProgram, type HostProgram } from './docker-host-program.ts';
 import { LaunchError } from './sandbox-plan.ts';
 
 export interface HolderOptions {
@@ -22,6 +22,8 @@ export interface DockerHolder {
   readonly name: string;
   /** As this machine counts. */
   readonly pid: number;
+  /** What the image sets for its programs, and what is withheld from the holder. */
+  readonly imageEnvironment: Readonly<Record<string, string>>;
   hasEnded(): boolean;
   /** Ends every process in its namespaces; resolves when the container is gone. */
   end(): Promise<void>;
@@ -32,7 +34,12 @@ const startMs = 30_000;
 const patienceMs = 3_000;
 
 export async function startHolder(docker: DockerCommand, options: HolderOptions): Promise<DockerHolder> {
-  const child = docker.spawn(await holderArguments(docker, options), ['pipe', 'pipe', 'pipe'], true);
+  const [program, imageEnvironment] = await Promise.all([
+    findHostProgram('cat'),
+    imageVariables(docker, options.image),
+  ]);
+  const args = holderArguments(options, program, Object.keys(imageEnvironment));
+  const child = docker.spawn(args, ['pipe', 'pipe', 'pipe'], true);
   const { stdin, stdout, stderr } = child;
   if (stdin === null || stdout === null || stderr === null) throw new Error('the holder was started without pipes');
   let over = false;
@@ -68,15 +75,18 @@ export async function startHolder(docker: DockerCommand, options: HolderOptions)
       throw new LaunchError('the container did not start in time', 'see the log of the Docker daemon');
     if (first !== 'answered') throw explainDocker(said);
     const pid = Number(await docker.run(['inspect', '--format', '{{.State.Pid}}', '--', options.name]));
-    return { name: options.name, pid, hasEnded: () => over, end };
+    return { name: options.name, pid, imageEnvironment, hasEnded: () => over, end };
   } catch (error) {
     await end();
     throw error;
   }
 }
 
-async function holderArguments(docker: DockerCommand, options: HolderOptions): Promise<readonly string[]> {
-  const [program, variables] = await Promise.all([findHolderProgram(), imageVariables(docker, options.image)]);
+function holderArguments(
+  options: HolderOptions,
+  program: HostProgram,
+  variables: readonly string[],
+): readonly string[] {
   const { files, command } = program.at(`/${options.name}`);
   const [entry, ...rest] = command;
   if (entry === undefined) throw new Error('the holder has no program');
@@ -91,7 +101,7 @@ async function holderArguments(docker: DockerCommand, options: HolderOptions): P
     ...(existsSync('/proc/sys/net/ipv6') ? ['--sysctl', 'net.ipv6.conf.all.disable_ipv6=0'] : []),
     ...['--user', `${options.uid}:${options.uid}`, '--read-only', '--workdir', '/'],
     // An image could have its own code loaded into the holder, and the holder outlive its launcher by it.
-    ...variables.flatMap((name) => ['--env', name]),
+    ...variables.filter((name) => name !== 'PATH').flatMap((name) => ['--env', name]),
     ...file('/dev/null', '/etc/ld.so.preload'),
     ...files.flatMap(({ source, target }) => file(source, target)),
     ...['--entrypoint', entry, '--', imageName(options.image)],
@@ -99,14 +109,15 @@ async function holderArguments(docker: DockerCommand, options: HolderOptions): P
   ];
 }
 
-/** The names of what the image sets. Also the first question to the daemon: it is there, and it has the image. */
-async function imageVariables(docker: DockerCommand, image: string): Promise<readonly string[]> {
+/** What the image sets. Also the first question to the daemon: it is there, and it has the image. */
+async function imageVariables(docker: DockerCommand, image: string): Promise<Readonly<Record<string, string>>> {
   const answer = await docker.run(['image', 'inspect', '--format', '{{json .Config.Env}}', '--', imageName(image)]);
   const list: unknown = JSON.parse(answer);
-  if (list === null) return [];
+  if (list === null) return {};
   if (!Array.isArray(list))
     throw new LaunchError(`docker does not say what ${image} sets: ${answer.trim()}`, 'docker version');
-  return list.map((text) => String(text).split('=')[0] ?? '').filter((name) => name !== '' && name !== 'PATH');
+  const pairs = list.map((text) => /^([^=]+)=?(.*)$/s.exec(String(text)) ?? []);
+  return Object.fromEntries(pairs.flatMap(([, name, value = '']) => (name === undefined ? [] : [[name, value]])));
 }
 
 function file(source: string, target: string): readonly string[] {

@@ -10,8 +10,6 @@ import type { RunningSandbox, SandboxStdio } from './sandbox-plan.ts';
 export interface AttachOptions {
   /** A container that was created and not started. */
   readonly name: string;
-  readonly image: string;
-  readonly program: string;
   readonly holder: DockerHolder;
   readonly stdio: SandboxStdio;
   /** The command has a terminal of its own, and docker joins ours to it. */
@@ -42,13 +40,13 @@ export function attachSandbox(docker: DockerCommand, options: AttachOptions): Ru
   const ended = (async () => {
     const code = await exitOf(child);
     over = true;
-    const failure = code === 1 ? startFailure(tail(), options) : null;
-    if (failure !== null) errors.write(`sallyport: ${failure.words}\n`);
+    const failure = code === 1 ? startFailure(tail()) : null;
+    if (failure !== null) errors.write(`sallyport: ${failure}\n`);
     errors.end();
     await holder.end();
     // It goes by itself once it has run, but not when it could not be started, or docker was killed from under us.
     if (code !== 0) await docker.run(['rm', '--force', '--', name]).catch(() => '');
-    return failure?.code ?? code ?? 137;
+    return failure !== null ? 125 : (code ?? 137);
   })();
 
   /** The command may not have begun, and then there is nobody to signal yet. */
@@ -92,23 +90,13 @@ function keepTail(child: ChildProcess, to: PassThrough): () => string {
   return () => text;
 }
 
-/** Null: the command ran, and what it ended with is its own. */
-export function startFailure(
-  tail: string,
-  options: { readonly image: string; readonly program: string },
-): { readonly code: number; readonly words: string } | null {
+/** In words. Null: the command ran, and what it ended with is its own. */
+export function startFailure(tail: string): string | null {
   const last = tail
     .trimEnd()
     .split('\n')
     .findLast((line) => !line.startsWith('Error: failed to start'));
-  if (!last?.startsWith('Error response from daemon: ')) return null;
-  const { image, program } = options;
-  if (/executable file not found|exec: .*no such file or directory/.test(last))
-    return {
-      code: 127,
-      words: `the image ${image} has no program ${program}: name one that it has, or use another image`,
-    };
-  if (/exec: .*permission denied/.test(last))
-    return { code: 126, words: `${program} in the image ${image} may not be run: check its mode and its path` };
-  return { code: 125, words: `docker could not start the command: ${daemonSaid(last)}` };
+  return last?.startsWith('Error response from daemon: ') === true
+    ? `docker could not start the command: ${daemonSaid(last)}`
+    : null;
 }

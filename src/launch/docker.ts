@@ -5,14 +5,16 @@ import { closeSync, constants, mkdtempSync, openSync, readFileSync, realpathSync
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { isatty } from 'node:tty';
-import { dockerCreateArguments, imageName, lies } from './docker-arguments.ts';
+import { dockerCreateArguments, dockerMounts, imageName, lies } from './docker-arguments.ts';
 import { createDockerCommand, type DockerCommand, type DockerOptions } from './docker-command.ts';
+import { gated, openGate } from './docker-gate.ts';
 import { type DockerHolder, startHolder } from './docker-holder.ts';
 import { launcherLabel, removeLeftovers } from './docker-leftovers.ts';
 import { checkContainerProcess, routeToLoopback } from './docker-namespace.ts';
 import { attachSandbox } from './docker-sandbox.ts';
 import { dockerSeccompProfile } from './docker-seccomp.ts';
 import { LaunchError, type Launcher, type Mount, type PreparedSandbox, type SandboxPlan } from './sandbox-plan.ts';
+import { type SealedMount, sealMounts } from './seal-mounts.ts';
 
 export interface DockerLauncherOptions extends DockerOptions {
   readonly image: string;
@@ -55,8 +57,21 @@ export function createDockerLauncher(options: DockerLauncherOptions): Launcher {
           const terminal = stdio === 'terminal' && isatty(0) && isatty(1);
           try {
             refuseDaemonSocket(plan.mounts, options.environment);
-            const created = await create(docker, plan, { holder, image, labels, user, terminal });
-            return attachSandbox(docker, { name: created, image, program: plan.command[0]!, holder, stdio, terminal });
+            const folder = `/${holder.name}-gate`;
+            const held = await gated(plan, { folder, image, imageEnvironment: holder.imageEnvironment });
+            const { name, seals } = await create(docker, held, { holder, image, labels, user, terminal });
+            const running = attachSandbox(docker, { name, holder, stdio, terminal });
+            let over = false;
+            const hasEnded = () => over;
+            void running.ended.finally(() => {
+              over = true;
+            });
+            await openGate(docker, { name, folder, beside: holder.pid, seals, hasEnded }).catch(async (error) => {
+              running.kill();
+              await running.ended;
+              throw error;
+            });
+            return running;
           } catch (error) {
             await holder.end();
             throw error;
@@ -75,7 +90,12 @@ interface Creation {
   readonly terminal: boolean;
 }
 
-async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creation): Promise<string> {
+interface Created {
+  readonly name: string;
+  readonly seals: readonly SealedMount[];
+}
+
+async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creation): Promise<Created> {
   const { holder, image, labels, terminal } = creation;
   if (holder.hasEnded())
     throw new LaunchError(
@@ -85,6 +105,7 @@ async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creati
   const name = `${holder.name}-command`;
   const user = `${creation.user.uid}:${creation.user.gid}`;
   const mountPoints = readMountPoints(readFileSync('/proc/self/mountinfo', 'utf8'));
+  const seals = sealMounts(dockerMounts(plan.mounts, mountPoints), 'fresh', plan.seals);
   const profile = openNameless(JSON.stringify(dockerSeccompProfile()));
   try {
     const seccompFile = '/dev/fd/3';
@@ -101,7 +122,7 @@ async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creati
       }),
       profile,
     );
-    return name;
+    return { name, seals };
   } finally {
     closeSync(profile);
   }

@@ -43,20 +43,17 @@ describe('what docker says becomes words for the user', () => {
 });
 
 describe('a command that could not be started is told apart from one that failed', () => {
-  const of = (tail: string) => startFailure(tail, { image: 'a:1', program: 'x' })?.code ?? null;
   const said =
     'Error response from daemon: failed to create shim task: OCI runtime create failed: runc create failed: ';
 
   test.each([
-    [`${said}exec: "x": executable file not found in $PATH: unknown\n`, 127],
-    [`${said}exec: "/x": stat /x: no such file or directory: unknown\nError: failed to start containers: y\n`, 127],
-    [`${said}exec: "/x": permission denied: unknown\n`, 126],
-    [`${said}error mounting "/a" to rootfs at "/b": not a directory: unknown\n`, 125],
-    [`${said}exec: "/x": permission denied: unknown\nmore of the command\n`, null],
-    ['a program failed\n', null],
-    ['', null],
-  ])('%j', (tail, code) => {
-    expect(of(tail)).toBe(code);
+    [`${said}error mounting "/a" to rootfs at "/b": not a directory: unknown\n`, /error mounting "\/a"/],
+    [`${said}exec: "/x": permission denied: unknown\nError: failed to start containers: y\n`, /permission denied/],
+    [`${said}exec: "/x": permission denied: unknown\nmore of the command\n`, /^$/],
+    ['a program failed\n', /^$/],
+    ['', /^$/],
+  ])('%j', (tail, words) => {
+    expect(startFailure(tail) ?? '').toMatch(words);
   });
 });
 
