@@ -26,7 +26,7 @@ import {
 import { planEnvironment } from './sandbox-variables.ts';
 import { type SealedMount, sealMounts } from './seal-mounts.ts';
 import type { RequestedMount } from './user-mounts.ts';
-import { doubtOf, noteWrittenFolders } from './written-folders.ts';
+import { doubtOf, noteWrittenFolders, refuseLinksOfSandboxes } from './written-folders.ts';
 
 export interface SandboxRequest {
   readonly launcher: Launcher;
@@ -213,6 +213,9 @@ function draftSandbox(
     ...guarded,
     hideEnvFiles: request.hideEnvFiles,
   });
+  const { workingDirectory: source, stateFolder } = request;
+  const named = [{ source, target: planned.workingDirectory }, ...request.mounts];
+  refuseLinksOfSandboxes(stateFolder, named, planned.mounts);
   const isOurs = ({ mount }: SealedMount) => 'source' in mount && liesIn(mount.source, folder.files);
   const judged = sealMounts(planned.mounts, baseOf[flavour]).filter((seal) => !isOurs(seal));
   refuseUnknownCommand(request.command[0]!, planned.path);

@@ -8,6 +8,15 @@ const maxLinks = 40;
 
 /** `path` must be absolute. The names are real but for the last part of each: a folder that holds one is a real folder. */
 export function wayToFile(path: string): string[] {
+  return walk(path, () => true).way;
+}
+
+/** Where a path ends when links are followed only in folders that `follows` says yes to. It may end at nothing. */
+export function endOfPath(path: string, follows: (folder: string) => boolean): string {
+  return walk(path, follows).end;
+}
+
+function walk(path: string, follows: (folder: string) => boolean): { readonly way: string[]; readonly end: string } {
   const way: string[] = [];
   const ahead = namesIn(path);
   let here = '/';
@@ -19,7 +28,7 @@ export function wayToFile(path: string): string[] {
     }
     const next = join(here, name);
     way.push(next);
-    const target = linkAt(next);
+    const target = follows(here) ? linkAt(next) : null;
     if (target === null) here = next;
     else if (++links > maxLinks) break;
     else {
@@ -27,7 +36,7 @@ export function wayToFile(path: string): string[] {
       ahead.unshift(...namesIn(target));
     }
   }
-  return way;
+  return { way, end: here };
 }
 
 /** A path that leads nowhere stays what it is. */

@@ -7,7 +7,8 @@ import { dirname, join, resolve } from 'node:path';
 import { quoteForShell } from '../kit/shell-quote.ts';
 import { ConfigInDoubt } from '../policy/config-in-doubt.ts';
 import { clearSuspects, findSuspect, type Suspect } from './running-writers.ts';
-import { realPath, wayToFile } from './way-to-file.ts';
+import { LaunchError, type Mount } from './sandbox-plan.ts';
+import { endOfPath, realPath, wayToFile } from './way-to-file.ts';
 
 /** Before a sandbox starts. `guarded`: files that it cannot change. */
 export function noteWrittenFolders(state: string, folders: readonly string[], guarded: readonly string[]): void {
@@ -54,6 +55,28 @@ export function approveConfig(state: string, config: string): void {
     if (guarded?.includes(file) === false) writeNote(state, folder, [...guarded, file]);
   }
   clearSuspects(state, path);
+}
+
+/**
+ * What a user names for the sandbox is what is mounted there, or what the user's own links lead to; never what a link leads to
+ * that lies where sandboxes can write. `real` is what was judged, so it does not matter what lies there now. // Guards: threats.md T81
+ */
+export function refuseLinksOfSandboxes(
+  state: string,
+  named: readonly { readonly source: string; readonly target: string }[],
+  mounts: readonly Mount[],
+): void {
+  const isTheirs = (folder: string) => [folder, ...foldersAbove(folder)].some((each) => readNote(state, each) !== null);
+  for (const { source, target } of named) {
+    const mount = mounts.find((each) => each.target === target);
+    if (mount === undefined || !('source' in mount)) continue;
+    const end = endOfPath(resolve(source), (folder) => !isTheirs(folder));
+    if (mount.source !== end)
+      throw new LaunchError(
+        `${source} leads to ${mount.source} by a link that lies where sandboxes can write: one of them may have made it`,
+        `If that is what you want, name it: ${quoteForShell(mount.source)}. Otherwise look at the link, and remove it.`,
+      );
+  }
 }
 
 function suspicion(path: string, { sandbox, isRunning, wasGuarded }: Suspect): ConfigInDoubt {
