@@ -65,29 +65,31 @@ export function holdFolderOf(pid: number, folder: string): PathHandle | null {
 
 function walk(root: string, folder: string): PathHandle | null {
   const ahead = namesIn(folder);
+  /** The root, and every folder entered since. */
   const way = [holdPath(`${root}/.`)];
   let links = 0;
   try {
     for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) {
-      const here = way.at(-1) ?? null;
       if (name === '..') {
         if (way.length > 1) way.pop()?.close();
         continue;
       }
+      const here = way.at(-1) ?? null;
       const next = here?.child(name) ?? null;
-      if (here === null || next === null || ++links > maxLinks) return null;
-      if (next.stats.isSymbolicLink()) {
-        next.close();
-        const to = here.linkText(name);
-        if (to.startsWith('/')) for (const left of way.splice(1)) left?.close();
-        ahead.unshift(...namesIn(to));
-      } else {
-        links--;
+      if (here === null || next === null) return null;
+      if (!next.stats.isSymbolicLink()) {
         way.push(next);
+        continue;
       }
+      next.close();
+      if (++links > maxLinks) return null;
+      const to = here.linkText(name);
+      if (to.startsWith('/')) for (const left of way.splice(1)) left?.close();
+      ahead.unshift(...namesIn(to));
     }
     return way.pop() ?? null;
   } catch {
+    // The link was taken away.
     return null;
   } finally {
     for (const held of way) held?.close();
