@@ -29,11 +29,25 @@ export class MountDraft {
     if (around.length === 0) this.#put(kind, path, path);
     for (const bind of around) {
       if (bind.kind === 'read-only' || bind.source === path) continue;
-      for (const folder of foldersBetween(bind.source, path)) {
-        const at = moved(folder, bind.source, bind.target);
-        if (!this.#byTarget.has(at)) this.#put('read-write', folder, at);
-      }
+      this.#fixFolders(bind, path);
       this.#put(kind, path, moved(path, bind.source, bind.target));
+    }
+  }
+
+  /**
+   * No folder on the way to a path of the host can be renamed by this sandbox: what is hidden there by its name would be in the
+   * open for the next one. // Guards: threats.md T80
+   */
+  fixFolders(path: string): void {
+    for (const bind of this.#binds())
+      if (bind.kind === 'read-write' && liesIn(path, bind.source)) this.#fixFolders(bind, path);
+  }
+
+  /** Each is a mount by itself, which cannot be renamed. */
+  #fixFolders(bind: Bind, path: string): void {
+    for (const folder of foldersBetween(bind.source, path)) {
+      const at = moved(folder, bind.source, bind.target);
+      if (!this.#byTarget.has(at)) this.#put('read-write', folder, at);
     }
   }
 

@@ -161,6 +161,7 @@ export class MountPlanner {
         kind: kind === 'folder' ? 'masked-folder' : 'masked-file',
         target: moved(real, source, target),
       });
+    for (const { real } of hidden) this.#draft.fixFolders(real);
   }
 
   #maskAround(path: string, needed: readonly string[]): void {
