@@ -7,13 +7,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type GitIdentity, quietAgents } from './agent-stubs.ts';
 import { isInPath } from './find-tool.ts';
+import type { GitConfigAccess } from './git-guards.ts';
 import { reviewHostTraps, snapshotHostTraps } from './host-traps.ts';
 import { layGitFiles, layStubs, readGitIdentity } from './lay-files.ts';
 import { placeholderVariables } from './placeholders.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import { type BegunTrust, beginTrust } from './prepare-trust.ts';
 import { makeRunFolder, type RunFolder } from './run-folder.ts';
-import { noteRunningWriter } from './running-writers.ts';
+import { isWrittenByOthers, noteRunningWriter } from './running-writers.ts';
 import {
   LaunchError,
   type Launcher,
@@ -23,6 +24,7 @@ import {
   type SandboxStdio,
 } from './sandbox-plan.ts';
 import { planEnvironment } from './sandbox-variables.ts';
+import { layGuards } from './stand-ins.ts';
 import type { RequestedMount } from './user-mounts.ts';
 import { doubtOf, noteWrittenFolders } from './written-folders.ts';
 
@@ -46,6 +48,8 @@ export interface SandboxRequest {
   /** `NAME` or `NAME=VALUE`. */
   readonly variables: readonly string[];
   readonly hideEnvFiles: boolean;
+  /** Whether the sandbox may change settings of git in the repositories that it can write. */
+  readonly gitConfig: GitConfigAccess;
   /** Called when everything is in order, right before the command has the terminal. */
   readonly onReady?: (ready: Pick<StartedSandbox, 'grant' | 'notices'>) => void;
   /** Programs beside the command's own that must be found inside. */
@@ -117,7 +121,7 @@ export async function startSandbox(
     await sleep(1);
     const draft = draftSandbox(request, folder, guarded);
     const grant = await registering;
-    const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
+    const { plan: planned, notices: found } = finishPlan(request, draft, grant, await identity);
     const notices = [...request.launcher.notice, ...found];
     const traps = await before;
     const folders = writableFolders(request);
@@ -125,13 +129,21 @@ export async function startSandbox(
     const seesAll = flavours[request.launcher.name] === 'whole';
     const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, guarded: guarded.keep, seesAll });
     undo.unshift(async () => writer.end());
+    const { standIns, guarded: gitFiles } = draft.planned;
+    const guards = layGuards(standIns, planned.mounts, gitFiles);
+    const endGuards = (): readonly string[] =>
+      guards.end({ keepStandIns: isWrittenByOthers(request.stateFolder, folders) });
+    // After the note about it is gone, or it would count as another that runs.
+    undo.splice(1, 0, async () => endGuards());
     request.onReady?.({ grant, notices });
-    const running = await prepared.start(plan);
+    const running = await prepared.start({ ...planned, mounts: guards.mounts });
     const renewal = setInterval(() => void desk.renew(id).catch(() => {}), renewEveryMs).unref();
     let replaced: readonly string[] = [];
+    let unguarded: readonly string[] = [];
     const ended = running.ended.finally(async () => {
       clearInterval(renewal);
       replaced = writer.end();
+      unguarded = endGuards();
       await desk.unregister(id).catch(() => {});
       await folder.remove();
     });
@@ -142,6 +154,7 @@ export async function startSandbox(
       notices,
       review: async () => [
         ...doubtsOf(request.stateFolder, replaced),
+        ...unguarded.map(inWords),
         ...reviewHostTraps(traps, await snapshotHostTraps(request.workingDirectory)),
       ],
     };
@@ -203,6 +216,7 @@ function draftSandbox(
     asked: request.mounts,
     ...guarded,
     hideEnvFiles: request.hideEnvFiles,
+    gitConfig: request.gitConfig,
   });
   refuseUnknownCommand(request.command[0]!, planned.path);
   return { folder, inside, homeFolder, trust, planned };
@@ -222,6 +236,7 @@ function finishPlan(
     hosts: grant.gitHosts,
     workingDirectory: request.workingDirectory,
     environment: request.environment,
+    gitConfig: request.gitConfig,
   });
   const credentials = new Set(grant.credentials);
   const logins = new Set(grant.logins);
@@ -264,6 +279,10 @@ function writableFolders({ workingDirectory, mounts }: SandboxRequest): string[]
 
 function doubtsOf(state: string, replaced: readonly string[]): string[] {
   return replaced.flatMap((file) => doubtOf(state, file)?.message ?? []);
+}
+
+function inWords(path: string): string {
+  return `${path} was replaced on this host while the sandbox ran: from then on the sandbox could write it. Look through it.`;
 }
 
 function refuseUnknownCommand(program: string, path: readonly string[] | null): void {

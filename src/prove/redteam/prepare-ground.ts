@@ -135,6 +135,7 @@ async function lay(
         mounts: [],
         variables: [canaryVariable],
         hideEnvFiles: false,
+        gitConfig: 'read-only',
       },
       Promise.resolve(gateway.desk),
     );
