@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type GitIdentity, quietAgents } from './agent-stubs.ts';
 import { isInPath } from './find-tool.ts';
 import type { GitConfigAccess } from './git-guards.ts';
-import { reviewHostTraps, snapshotHostTraps } from './host-traps.ts';
+import { type HostTraps, snapshotHostTraps } from './host-traps.ts';
 import { layGitFiles, layStubs, readGitIdentity } from './lay-files.ts';
 import { placeholderVariables } from './placeholders.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from './plan-mounts.ts';
@@ -25,6 +25,7 @@ import {
 } from './sandbox-plan.ts';
 import { planEnvironment } from './sandbox-variables.ts';
 import { layGuards } from './stand-ins.ts';
+import { reviewHostTraps } from './trap-review.ts';
 import type { RequestedMount } from './user-mounts.ts';
 import { doubtOf, noteWrittenFolders } from './written-folders.ts';
 
@@ -104,8 +105,7 @@ export async function startSandbox(
   const undo: (() => Promise<unknown>)[] = [];
   const preparing = request.launcher.prepare(request.stdio);
   const identity = readGitIdentity(request.userHome);
-  const before = snapshotHostTraps(request.workingDirectory);
-  before.catch(() => {});
+  const before = writableFolders(request).map((folder) => snapshotHostTraps(folder));
   const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
   try {
     const [prepared, desk] = await both(preparing, typeof coming === 'function' ? coming() : coming);
@@ -123,7 +123,6 @@ export async function startSandbox(
     const grant = await registering;
     const { plan: planned, notices: found } = finishPlan(request, draft, grant, await identity);
     const notices = [...request.launcher.notice, ...found];
-    const traps = await before;
     const folders = writableFolders(request);
     noteWrittenFolders(request.stateFolder, folders, guarded.keep);
     const seesAll = flavours[request.launcher.name] === 'whole';
@@ -155,7 +154,7 @@ export async function startSandbox(
       review: async () => [
         ...doubtsOf(request.stateFolder, replaced),
         ...unguarded.map(inWords),
-        ...reviewHostTraps(traps, await snapshotHostTraps(request.workingDirectory)),
+        ...(await Promise.all(before.map((traps) => reviewFolder(traps, request.workingDirectory)))).flat(),
       ],
     };
   } catch (error) {
@@ -275,6 +274,11 @@ function userName(): string {
 
 function writableFolders({ workingDirectory, mounts }: SandboxRequest): string[] {
   return [workingDirectory, ...mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source)];
+}
+
+function reviewFolder(before: HostTraps, workingDirectory: string): Promise<string[]> {
+  const prefix = before.folder === workingDirectory ? '' : before.folder;
+  return reviewHostTraps(before, snapshotHostTraps(before.folder, { before }), prefix);
 }
 
 function doubtsOf(state: string, replaced: readonly string[]): string[] {

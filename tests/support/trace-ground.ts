@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from './eventually.ts';
 import { makeRunGround } from './run-ground.ts';
 
 export interface TraceGround {
@@ -11,6 +12,8 @@ export interface TraceGround {
   readonly program: string;
   /** A script in a sandbox; what it printed, and what was said after the run. */
   inside(script: string, options?: readonly string[]): Promise<{ readonly output: string; readonly review: string }>;
+  /** The same, while `meanwhile` is done on the host: the script waits for a file named `go`, after it made one named `begun`. */
+  beside(script: string, meanwhile: () => void | Promise<void>): Promise<{ output: string; review: string }>;
   /** Git of the host, in the project; what it prints, whether it fails or not. */
   git(...args: string[]): string;
   read(path: string): string;
@@ -18,6 +21,10 @@ export interface TraceGround {
   ran(): boolean;
   remove(): void;
 }
+
+/** Said to each script, so that commits have an author however busy the machine is. */
+const person =
+  'export GIT_AUTHOR_NAME=dev GIT_AUTHOR_EMAIL=a@b.example GIT_COMMITTER_NAME=dev GIT_COMMITTER_EMAIL=a@b.example';
 
 export function makeTraceGround(): TraceGround {
   const ground = makeRunGround({ allow: [] });
@@ -53,7 +60,25 @@ export function makeTraceGround(): TraceGround {
     project,
     program,
     async inside(script, options = []) {
-      const run = await ground.sallyport('root', ['run', ...options, '--', 'sh', '-c', `exec 2>&1\n${script}`]);
+      const run = await ground.sallyport('root', [
+        'run',
+        ...options,
+        '--',
+        'sh',
+        '-c',
+        `exec 2>&1\n${person}\n${script}`,
+      ]);
+      return { output: run.stdout, review: run.stderr };
+    },
+    async beside(script, meanwhile) {
+      const wait = 'touch begun; for i in $(seq 400); do [ -e go ] && break; sleep 0.05; done';
+      const args = ['run', '--', 'sh', '-c', `exec 2>&1\n${person}\n${wait}\n${script}`];
+      const running = ground.sallyport('root', args);
+      await eventually(() => existsSync(join(project, 'begun')), 'the sandbox to begin', 20_000);
+      await meanwhile();
+      writeFileSync(join(project, 'go'), '');
+      const run = await running;
+      for (const name of ['begun', 'go']) rmSync(join(project, name), { force: true });
       return { output: run.stdout, review: run.stderr };
     },
     git,
