@@ -2,13 +2,14 @@
 // the host afterwards. Hooks and settings are read-only; what else git acts on is compared after the command (host-traps.ts).
 import { dirname, resolve } from 'node:path';
 import { type GitConfigAccess, type GitGuards, type GitMount, gitGuards, type StandIn } from './git-guards.ts';
-import { gitModules } from './git-modules.ts';
+import { gitModules, hasTooManyModules } from './git-modules.ts';
 import type { HostFiles } from './host-files.ts';
 import { judgeMount } from './judge-mount.ts';
 import { joined, liesIn } from './path-relations.ts';
 import type { Survey } from './survey-dangers.ts';
 
 const maxBytes = 1024 * 1024;
+const maxModules = 40;
 
 export function gitMounts(
   workingDirectory: string,
@@ -37,7 +38,17 @@ export function protectRepository(folder: string, files: HostFiles, access: GitC
   const mounts: GitMount[] = [];
   const standIns: StandIn[] = [];
   const notices: string[] = [];
-  for (const repository of [folder, ...gitModules(folder, files)]) {
+  const modules = gitModules(folder, files);
+  const isMany = modules.length > maxModules || hasTooManyModules(folder, files);
+  // Above that each would make the start slower than the one before it.
+  const asOne = isMany && access === 'read-only';
+  if (asOne) {
+    mounts.push({ kind: 'read-only', path: joined(folder, 'modules') });
+    notices.push(
+      `${joined(folder, 'modules')} holds too many submodules to protect one by one: git inside can read them and not write them. --git-config writable leaves them to the sandbox.`,
+    );
+  }
+  for (const repository of [folder, ...(asOne ? [] : modules)]) {
     const hooks = joined(repository, 'hooks');
     // A mount by itself: otherwise it could be renamed, and a copy with other hooks put where it was.
     mounts.push({ kind: 'read-write', path: repository });
@@ -45,6 +56,7 @@ export function protectRepository(folder: string, files: HostFiles, access: GitC
     if (kind === 'folder') mounts.push({ kind: 'read-only', path: hooks });
     else if (kind === undefined) mounts.push({ kind: 'masked-folder', path: hooks });
     else notices.push(`${hooks} is a ${kind}: what the sandbox puts there runs on this host. Make it a folder.`);
+    if (isMany && repository !== folder) continue;
     const guards = gitGuards(repository, files, access);
     mounts.push(...guards.mounts);
     standIns.push(...guards.standIns);

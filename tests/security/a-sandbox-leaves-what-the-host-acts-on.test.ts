@@ -63,9 +63,14 @@ echo tried`);
   expect(review).not.toContain('plain');
 });
 
-test('more submodules than are looked at are said to be', async () => {
+test('more submodules than are looked at are said to be, and the next sandbox can write none', async () => {
   const { review } = await ground.inside(
     'for i in $(seq 230); do mkdir -p .git/modules/m$i; echo "ref: refs/heads/main" > .git/modules/m$i/HEAD; done',
   );
   expect(review).toContain('not all was searched');
+  const next = await ground.inside(
+    'for i in 1 99 230; do echo x > .git/modules/m$i/config && echo DONE; done; mkdir .git/modules/new && echo DONE',
+  );
+  expect(next.output).toContain('Read-only file system');
+  expect(next.output).not.toContain('DONE');
 });

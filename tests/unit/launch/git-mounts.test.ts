@@ -56,6 +56,18 @@ describe('the repository of the working directory', () => {
     expect(mounts).toEqual(all.filter(({ path }) => !/\/config(?:\.worktree)?$/.test(path)));
   });
 
+  test('with more submodules than can be protected one by one has all of them read-only', () => {
+    ground.file('many/.git/HEAD');
+    for (let i = 0; i < 45; i++) ground.file(`many/.git/modules/m${i}/HEAD`);
+    const { mounts, notices } = mountsOf(`${ground.top}/many`);
+    expect(mounts.filter(({ path }) => path.includes('modules'))).toEqual([
+      { kind: 'read-only', path: `${ground.top}/many/.git/modules` },
+    ]);
+    expect(notices).toEqual([expect.stringContaining('--git-config writable')]);
+    const asked = mountsOf(`${ground.top}/many`, 'writable').mounts;
+    expect(asked.filter(({ path }) => path.endsWith('/hooks'))).toHaveLength(46);
+  });
+
   test('has nothing made in it where it is a bare one among other files', () => {
     const { mounts, standIns } = protectRepository(`${ground.top}/bare.git`, hostFiles);
     expect(standIns).toEqual([]);
