@@ -1,5 +1,6 @@
 // The files of a repository that decide what git on the host runs and where it looks: read-only in a sandbox. One that is not
 // there is made first, in a form that git takes for nothing, so that there is something to mount over. // Guards: threats.md T76
+import { resolve } from 'node:path';
 import type { HostFiles } from './host-files.ts';
 import { joined } from './path-relations.ts';
 
@@ -7,6 +8,8 @@ import { joined } from './path-relations.ts';
 export interface GitMount {
   readonly kind: 'read-only' | 'read-write' | 'masked-folder';
   readonly path: string;
+  /** It must not be let in for this alone. */
+  readonly onlyIfSeen?: true;
 }
 
 /** What is made before the start, if it is missing, and taken away at the end. */
@@ -27,6 +30,7 @@ export type GitConfigAccess = 'read-only' | 'writable';
 /** "The common folder is this one": git works as without the file. An empty one it could not read. */
 export const ownCommonFolder = '.\n';
 
+const maxBytes = 1024 * 1024;
 /** Each takes four mounts. */
 const maxWorktrees = 50;
 
@@ -47,8 +51,9 @@ export function gitGuards(repository: string, files: HostFiles, access: GitConfi
       return;
     }
     if (kind === undefined && (text === null || isBare)) return;
-    if (kind === undefined || (name === 'commondir' && files.readText(path, 16) === ownCommonFolder))
-      standIns.push({ path, text });
+    // One that a run left which was killed is taken over; it goes at the end.
+    const isLeft = name !== 'config' && !isBare && text !== null && files.readText(path, 16) === text;
+    if (kind === undefined || isLeft) standIns.push({ path, text });
     mounts.push({ kind: 'read-only', path });
   };
   // By itself, or it could be renamed with all that is mounted in it.
@@ -63,6 +68,9 @@ export function gitGuards(repository: string, files: HostFiles, access: GitConfi
   if (access === 'read-only') {
     guard('config', '');
     guard('config.worktree', '');
+    for (const name of ['config', 'config.worktree'])
+      for (const path of includedBy(files.readText(joined(repository, name), maxBytes) ?? '', repository))
+        if (files.look(path)?.kind === 'file') mounts.push({ kind: 'read-only', path, onlyIfSeen: true });
   }
   guard('commondir', ownCommonFolder);
   const info = files.look(joined(repository, 'info'))?.kind;
@@ -89,4 +97,11 @@ export function gitGuards(repository: string, files: HostFiles, access: GitConfi
       `${repository} has ${worktrees.length} worktrees: ${maxWorktrees} are protected. git worktree prune takes old ones away.`,
     );
   return { mounts, standIns, notices };
+}
+
+/** Settings in other files, by whatever condition. */
+function includedBy(text: string, folder: string): string[] {
+  const sections = text.split(/^(?=\s*\[)/m).filter((section) => /^\s*\[\s*include/i.test(section));
+  const named = sections.flatMap((section) => [...section.matchAll(/^\s*(?:\[.*\]\s*)?path\s*=\s*"?(.+?)"?\s*$/gim)]);
+  return named.map(([, path]) => resolve(folder, path!));
 }

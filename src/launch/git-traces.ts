@@ -11,7 +11,7 @@ const watched = [
 /** Each file in them counts. Of hooks git runs no sample. */
 const watchedFolders = ['hooks', 'remotes', 'branches'];
 /** Above this a hostile tree would hold us. */
-const maxEntries = 20_000;
+const maxEntries = 50_000;
 
 export interface GitTraces {
   /** Below the git folder; what is not there is left out. */
@@ -33,7 +33,7 @@ export function gitTraces(folder: string, files: HostFiles): GitTraces {
       const path = join(at, name);
       // Each module is looked through by itself; objects lie two levels deep in hundreds of folders.
       if (kind === 'folder') {
-        if (path !== 'modules' && !/^objects\/[0-9a-f]{2}$/.test(path)) folders.push(path);
+        if (path !== 'modules' && !/^(?:lfs\/)?objects\/[0-9a-f]{2}$/.test(path)) folders.push(path);
       } else if (kind !== 'file') names.add(path);
     }
   }

@@ -166,9 +166,9 @@ function namedFiles(folder: string, settings: HostTraps['settings'], host: HostF
     for (const { word, isHooks } of wordsInSettings(text ?? '')) {
       for (const path of isAbsolute(word) ? [word] : [resolve(root, word), resolve(folder, file, '..', word)]) {
         if (path === folder || !liesIn(path, folder) || /\/\.git(?:\/|$)/.test(path)) continue;
-        const kind = host.look(path)?.kind;
-        if (kind === 'file' || kind === 'link') named.add(relative(folder, path));
-        if (kind === 'folder' && isHooks)
+        // What is not there yet may come.
+        if (host.look(path)?.kind !== 'folder') named.add(relative(folder, path));
+        else if (isHooks)
           for (const { name } of host.list(path).slice(0, maxHooks)) named.add(relative(folder, join(path, name)));
       }
     }

@@ -138,7 +138,8 @@ export class MountPlanner {
   }
 
   #guard({ mounts, standIns }: Pick<GitGuards, 'mounts' | 'standIns'>): void {
-    for (const { path, kind } of mounts) {
+    for (const { path, kind, onlyIfSeen } of mounts) {
+      if (onlyIfSeen === true && this.#options.flavour !== 'whole' && !this.#draft.shows(path)) continue;
       this.#draft.pin(path, kind);
       if (kind === 'read-only') this.guarded.push(path);
     }

@@ -38,7 +38,7 @@ function lay({ path, text }: StandIn): boolean {
     return true;
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    return isThere && text !== null && text !== '' && holds(path, text);
+    return isThere && text !== null && holds(path, text);
   }
 }
 

@@ -63,7 +63,10 @@ async function newRepository(path: string, before: HostTraps, after: HostTraps, 
   const has = [...settings, ...others].map(printable);
   const isSure = before.complete && !after.unsure.has(path);
   const what = `${printable(named(path))} was made${isSure ? '' : ' or changed'}: a repository${has.length === 0 ? '' : ` with ${listed(has)}`}.`;
-  return { danger: 0, what, undo: isSure ? command('rm', '-rf', '--', named(path)) : null };
+  // A folder of another name may have been there, with files of its user in it: without its HEAD it is no repository.
+  const isWhole = /(?:^|\/)\.git(?:\/|$)/.test(path);
+  const remove = isWhole ? command('rm', '-rf', '--', named(path)) : command('rm', '--', named(join(path, 'HEAD')));
+  return { danger: 0, what, undo: isSure ? remove : null };
 }
 
 async function changedSettings(

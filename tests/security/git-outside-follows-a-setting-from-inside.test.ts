@@ -1,6 +1,7 @@
 // A setting of git that a sandbox writes into the repository is one that git on the host follows: it cannot write any, for a
 // moment or for good. Where its user allows it, everyone is named.
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeTraceGround, type TraceGround } from '../support/trace-ground.ts';
 
@@ -42,6 +43,21 @@ describe('the settings of a repository', () => {
     expect(ground.read('.git/config')).toBe(before);
     ground.git('status');
     expect(ground.ran()).toBe(false);
+  });
+
+  test('that the repository includes from another file cannot be changed there either, and that file is not let in', async () => {
+    ground.git('config', 'include.path', '../team.gitconfig');
+    ground.git('config', '--add', 'include.path', '../../secret.gitconfig');
+    writeFileSync(`${ground.project}/team.gitconfig`, '[my]\n\tkey = value\n');
+    writeFileSync(`${ground.project}/../secret.gitconfig`, '[my]\n\tsecret = value\n');
+    const { output } = await ground.inside(
+      'printf "[core]\n\tfsmonitor = $PWD/tool.sh\n" >> team.gitconfig && echo DONE; cat ../secret.gitconfig',
+    );
+    expect(output).toContain('Read-only file system');
+    expect(output).not.toMatch(/DONE|secret = value/);
+    ground.git('status');
+    expect(ground.ran()).toBe(false);
+    ground.git('config', '--unset-all', 'include.path');
   });
 
   test('a remote stays where it leads: no hook of a planted repository runs', async () => {

@@ -191,6 +191,21 @@ describe('after a command, what it left for the host to run', () => {
     expect(review).not.toContain('other.sh');
   });
 
+  test('a folder that became a repository by what was put into it is not proposed for removal', async () => {
+    ground.file(`${ground.project}/src/index.ts`);
+    const review = await reviewAfter(() => {
+      for (const folder of ['src', '.']) {
+        ground.file(`${ground.project}/${folder}/HEAD`, 'ref: refs/heads/main');
+        for (const part of ['objects', 'refs']) ground.folder(`${ground.project}/${folder}/${part}`);
+        ground.file(`${ground.project}/${folder}/config`, '[core]\n\tfsmonitor = evil\n');
+      }
+    });
+    expect(review).toContain('src was made: a repository with core.fsmonitor=evil. Undo: rm -- src/HEAD');
+    expect(review).toContain('Undo: rm -- HEAD');
+    expect(review).toContain('core.fsmonitor=evil was set in config');
+    expect(review).not.toContain('rm -rf');
+  });
+
   test('names settings and files that were taken away', async () => {
     git('config', 'transfer.fsckObjects', 'true');
     ground.file(`${ground.project}/.pre-commit-config.yaml`);
