@@ -59,6 +59,8 @@ export interface SandboxOptions {
   readonly keepHome?: boolean;
   /** Whether files named `.env` in `cwd` stay out of sight. Default: no. */
   readonly hideEnvFiles?: boolean;
+  /** Whether it may change `.git/config` of the repositories that it can write. Default: `read-only`. */
+  readonly gitConfig?: 'read-only' | 'writable';
   /** Default: bubblewrap; with `image`, Docker. */
   readonly launcher?: LauncherName;
   /** The image of the container, with Docker. */
@@ -125,6 +127,7 @@ export async function runSandboxed(options: SandboxOptions): Promise<SandboxRun>
     mounts,
     variables: Object.entries(options.env ?? {}).map(([name, value]) => `${name}=${value}`),
     hideEnvFiles: options.hideEnvFiles === true,
+    gitConfig: options.gitConfig,
   });
   const { gateway } = options;
   let own: OwnGateway | null = null;

@@ -22,6 +22,7 @@ interface RunOptions extends RightsOptions {
   readonly env?: string[];
   readonly home: 'fresh' | 'persist';
   readonly hideEnvFiles?: boolean;
+  readonly gitConfig?: 'read-only' | 'writable';
   readonly config?: string;
   readonly gateway?: boolean;
   readonly dashboard?: boolean;
@@ -49,6 +50,12 @@ export function addRunCommand(program: Command, context: CliContext): void {
       ]),
     )
     .option('--hide-env-files', 'files named .env in the working directory stay out of sight')
+    .addOption(
+      new Option('--git-config <ACCESS>', "settings of the repository's own git (default: read-only)").choices([
+        'read-only',
+        'writable',
+      ]),
+    )
     .addOption(
       new Option('--launcher <NAME>', 'how it is isolated (default: bubblewrap)').choices([
         'bubblewrap',
@@ -190,6 +197,7 @@ async function asRequest(
     mounts,
     variables: options.env ?? [],
     hideEnvFiles: options.hideEnvFiles === true,
+    gitConfig: options.gitConfig,
   });
 }
 

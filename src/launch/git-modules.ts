@@ -1,5 +1,5 @@
 // The repositories of submodules, which git keeps inside the one they belong to: each has hooks and settings of its own.
-import type { HostFiles } from './host-files.ts';
+import type { FolderEntry, HostFiles } from './host-files.ts';
 import { joined } from './path-relations.ts';
 
 /** A name may have slashes in it, so they may lie deeper; a hostile tree must not hold the start. */
@@ -35,4 +35,9 @@ function walkModules(gitFolder: string, files: HostFiles): { found: string[]; cu
     }
   }
   return { found, cut };
+}
+
+/** Git takes such a folder for a repository, whatever it is called. */
+export function looksLikeGitFolder(entries: readonly FolderEntry[]): boolean {
+  return ['HEAD', 'objects', 'refs'].every((part) => entries.some(({ name }) => name === part));
 }

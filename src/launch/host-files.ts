@@ -21,6 +21,8 @@ export interface FileFacts {
   readonly mode: number;
   /** Device and inode: the same for one file under two names. */
   readonly identity: string;
+  /** When it was last changed, in milliseconds: nobody but the kernel sets this. */
+  readonly changedMs?: number;
 }
 
 export interface FolderEntry {
@@ -75,7 +77,12 @@ function readBeginning(path: string, maxBytes: number): string | null {
 }
 
 function factsOf(stats: Stats): FileFacts {
-  return { kind: kindOf(stats) ?? 'device', mode: stats.mode & 0o7777, identity: `${stats.dev}:${stats.ino}` };
+  return {
+    kind: kindOf(stats) ?? 'device',
+    mode: stats.mode & 0o7777,
+    identity: `${stats.dev}:${stats.ino}`,
+    changedMs: stats.ctimeMs,
+  };
 }
 
 type Tells = Pick<

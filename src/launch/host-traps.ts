@@ -1,116 +1,185 @@
-// What a sandbox can leave in its working directory that runs on the host afterwards, without anybody starting it: git
-// settings that name programs, hooks, tasks of editors, settings of agents. Compared before and after; changes nothing.
-import { execFile } from 'node:child_process';
+// What a sandbox can leave in a folder that runs on the host afterwards, without anybody starting it: settings of git and what
+// leads git elsewhere, tasks of editors, settings of agents. A snapshot before and one after are compared (trap-review.ts).
 import { createHash } from 'node:crypto';
-import { join, relative, resolve } from 'node:path';
-import { ownPath } from '../kit/own-path.ts';
-import { escapeUnseen } from '../kit/unseen.ts';
-import { gitModules, hasTooManyModules } from './git-modules.ts';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { gitlinksIn } from './git-index.ts';
+import { gitModules, hasTooManyModules, looksLikeGitFolder } from './git-modules.ts';
+import { wordsInSettings } from './git-settings.ts';
+import { gitTraces, isNothingToGit } from './git-traces.ts';
 import { type HostFiles, hostFiles } from './host-files.ts';
+import { liesIn } from './path-relations.ts';
 
 export interface HostTraps {
-  /** By path below the working directory: a digest of the content. */
+  readonly folder: string;
+  /** By path below the folder: a digest of the content. */
   readonly files: ReadonlyMap<string, string>;
-  /** `key=value` of every setting of git that is not known to be harmless. */
-  readonly settings: ReadonlySet<string>;
+  /** The text of every file with settings of git; null: it cannot be read as a plain file. */
+  readonly settings: ReadonlyMap<string, string | null>;
+  /** Git folders, by path below the folder. */
+  readonly repositories: ReadonlySet<string>;
+  /** By git folder: paths that stand for another repository; null: the index cannot be read. */
+  readonly gitlinks: ReadonlyMap<string, readonly string[] | null>;
+  /** Files of the folder that settings of git name, such as hooks. */
+  readonly named: ReadonlySet<string>;
+  /** Of files and repositories: nobody looked there before. */
+  readonly unsure: ReadonlySet<string>;
   /** False: a bound was reached before everything was seen. */
   readonly complete: boolean;
+  /** False: the same of folders that are only searched for repositories, and only afterwards. */
+  readonly completeBelow: boolean;
+  readonly takenAtMs: number;
 }
 
 const maxBytes = 1024 * 1024;
-const gitTimeoutMs = 2000;
-
-/** Parts of a git folder that lead git elsewhere, beside its settings. */
-const watchedInGit = ['commondir', 'info/attributes', 'info/grafts', 'objects/info/alternates'];
 
 /** What programs act on when somebody enters or opens the folder it lies in, wherever that is. */
 const actedOn =
   /(?:^|\/)(?:sallyport\.yaml|\.envrc|\.?mise(?:\.[\w.-]+)?\.toml|\.tool-versions|\.gitmodules|\.git|\.npmrc|\.yarnrc(?:\.yml)?|\.pnpmfile\.cjs|\.pnp\.cjs|[^/]+\.code-workspace|\.nvim\.lua|\.nvimrc|\.exrc|\.vimrc|\.gdbinit|\.lldbinit|\.mcp\.json|opencode\.jsonc?|\.pre-commit-config\.yaml|lefthook\.ya?ml|\.devcontainer\.json|(?:\.vscode|\.zed|\.claude|\.cursor|\.opencode|\.gemini|\.codex|\.idea|\.mise|\.husky|\.devcontainer|\.mvn|\.cargo)\/.+)$/;
 
 /** Written by programs; too large to look through before each start. */
-const skipped = new Set(['node_modules', '.git', '.hg', '.svn', '__pycache__', '.tox', '.venv', 'venv', 'target']);
+const skipped = new Set(['node_modules', '__pycache__', '.tox', '.venv', 'venv', 'target', '.cache']);
+const neverEntered = new Set(['.git', '.hg', '.svn']);
 const maxEntries = 100_000;
 const maxMs = 250;
+const maxMsBelow = 500;
+const maxHooks = 200;
+/** The clock of files is a little behind. */
+const clockSlackMs = 100;
 
 interface Walk {
-  readonly names: readonly string[];
-  readonly repositories: readonly string[];
+  readonly names: string[];
+  readonly repositories: string[];
+  /** Folders that were not entered. */
+  readonly left: string[];
   readonly complete: boolean;
 }
 
 /** Breadth first and without following links: what lies near the top is seen whatever the bound. */
-function walk(root: string, host: HostFiles): Walk {
-  const names: string[] = [];
-  const repositories: string[] = [];
+function walk(root: string, host: HostFiles, asRoot: boolean): Walk {
+  const found: Omit<Walk, 'complete'> = { names: [], repositories: [], left: [] };
   const folders = [''];
   const deadline = performance.now() + maxMs;
-  const asRoot = process.getuid?.() === 0;
   let seen = 0;
   for (const folder of folders) {
-    if (seen > maxEntries || performance.now() > deadline) return { names, repositories, complete: false };
+    if (seen > maxEntries || performance.now() > deadline) return { ...found, complete: false };
     const entries = host.list(join(root, folder));
-    const has = new Set(entries.map(({ name }) => name));
-    // Git takes such a folder for a repository, whatever it is called.
-    if (has.has('HEAD') && has.has('objects') && has.has('refs')) repositories.push(folder);
+    if (looksLikeGitFolder(entries)) found.repositories.push(folder);
     for (const { name, kind } of entries) {
       seen++;
       const path = join(folder, name);
-      if (kind === 'folder' && name === '.git') repositories.push(path);
-      if (kind === 'folder' && !skipped.has(name)) folders.push(path);
-      if (actedOn.test(path) && (kind !== 'folder' || name === '.git')) names.push(path);
-      else if (asRoot && kind === 'file' && ((host.look(join(root, path))?.mode ?? 0) & 0o6000) !== 0) names.push(path);
+      if (kind === 'folder' && name === '.git') found.repositories.push(path);
+      if (kind === 'folder' && skipped.has(name)) found.left.push(path);
+      else if (kind === 'folder' && !neverEntered.has(name)) folders.push(path);
+      if (actedOn.test(path) && (kind !== 'folder' || name === '.git')) found.names.push(path);
+      else if (kind === 'device' || (asRoot && kind === 'file' && isSetuid(join(root, path), host)))
+        found.names.push(path);
     }
   }
-  return { names, repositories, complete: true };
+  return { ...found, complete: true };
 }
 
-export async function snapshotHostTraps(workingDirectory: string, host: HostFiles = hostFiles): Promise<HostTraps> {
-  const tree = walk(workingDirectory, host);
-  const gits = [
-    ...tree.repositories.map((folder) => join(workingDirectory, folder)),
-    ...gitFolders(workingDirectory, host),
-  ].flatMap((folder) => [folder, ...gitModules(folder, host)]);
-  const folders = [...new Set(gits)];
-  const names = [
-    ...tree.names,
-    ...folders.flatMap((folder) => {
-      const below = relative(workingDirectory, folder);
-      const hooks = host.list(join(folder, 'hooks')).map((entry) => join(below, 'hooks', entry.name));
-      return [...watchedInGit.map((name) => join(below, name)), ...hooks];
-    }),
-  ];
+/** In folders that were left out: repositories, and for root setuid files, that changed since. */
+function walkBelow(root: string, left: readonly string[], since: number, host: HostFiles, asRoot: boolean): Walk {
+  const found: Omit<Walk, 'complete'> = { names: [], repositories: [], left: [] };
+  const deadline = performance.now() + maxMsBelow;
+  const isNew = (path: string): boolean => (host.look(join(root, path))?.changedMs ?? since) >= since;
+  const folders = [...left];
+  for (const folder of folders) {
+    if (performance.now() > deadline) return { ...found, complete: false };
+    const entries = host.list(join(root, folder));
+    if (looksLikeGitFolder(entries) && (isNew(folder) || isNew(join(folder, 'config'))))
+      found.repositories.push(folder);
+    for (const { name, kind } of entries) {
+      const path = join(folder, name);
+      if (name === '.git' && kind !== 'file' && (isNew(path) || isNew(join(path, 'config'))))
+        found.repositories.push(path);
+      if (name === '.git' && isNew(path)) found.names.push(path);
+      else if (asRoot && kind === 'file' && isSetuid(join(root, path), host) && isNew(path)) found.names.push(path);
+      if (kind === 'folder' && !neverEntered.has(name)) folders.push(path);
+    }
+  }
+  return { ...found, complete: true };
+}
+
+function isSetuid(path: string, host: HostFiles): boolean {
+  return ((host.look(path)?.mode ?? 0) & 0o6000) !== 0;
+}
+
+export interface SnapshotOptions {
+  readonly host?: HostFiles;
+  /** The snapshot that this one is compared with. */
+  readonly before?: HostTraps;
+  readonly asRoot?: boolean;
+}
+
+export function snapshotHostTraps(folder: string, options: SnapshotOptions = {}): HostTraps {
+  const { host = hostFiles, before, asRoot = process.getuid?.() === 0 } = options;
+  const takenAtMs = Date.now();
+  const tree = walk(folder, host, asRoot);
+  const since = (before?.takenAtMs ?? 0) - clockSlackMs;
+  const below = before === undefined ? null : walkBelow(folder, tree.left, since, host, asRoot);
+  const at = (name: string): string => join(folder, name);
+  const tops = [...tree.repositories, ...(below?.repositories ?? [])]
+    .map((name) => ({ git: at(name), root: join(at(name), '..') }))
+    .concat(ownFolders(folder, host).map((git) => ({ git, root: folder })));
+  const indexes = tops.map((top) => ({ ...top, links: gitlinksIn(top.git) }));
+  // A gitlink may lead where nobody looked.
+  const linked = indexes.flatMap(({ root, links }) => (links ?? []).map((link) => join(root, link, '.git')));
+  const repositories = [...new Set([...tops.map(({ git }) => git), ...linked.filter((git) => liesIn(git, folder))])]
+    .filter((git) => host.look(git)?.kind === 'folder')
+    .flatMap((git) => [git, ...gitModules(git, host)]);
+  const traces = [...new Set(repositories)].map((git) => ({ git, ...gitTraces(git, host) }));
+  const inGit = traces.flatMap(({ git, names }) => names.map((name) => relative(folder, join(git, name))));
+
+  const settings = new Map<string, string | null>();
+  for (const name of inGit.filter((path) => isSettings(path))) settings.set(name, readWhole(at(name), host));
+  const named = before?.named ?? namedFiles(folder, settings, host);
   const files = new Map<string, string>();
-  for (const name of names) {
-    const seen = describe(join(workingDirectory, name), host);
-    if (seen !== null) files.set(name, seen);
+  for (const name of [...tree.names, ...(below?.names ?? []), ...inGit, ...named]) {
+    const seen = describe(at(name), host);
+    // Settings are compared one by one; that their file is a link is told as of other files.
+    if (seen !== null && (!isSettings(name) || seen.startsWith('link '))) files.set(name, seen);
   }
   return {
+    folder,
     files,
-    settings: new Set(await gitSettings(folders, host)),
-    complete: tree.complete && !folders.some((folder) => hasTooManyModules(folder, host)),
+    settings,
+    repositories: new Set(repositories.map((git) => relative(folder, git))),
+    gitlinks: new Map(indexes.map(({ git, links }) => [relative(folder, git), links])),
+    named,
+    unsure: new Set([...(below?.names ?? []), ...(below?.repositories ?? [])]),
+    complete: tree.complete && traces.every(({ git, complete }) => complete && !hasTooManyModules(git, host)),
+    completeBelow: below?.complete ?? true,
+    takenAtMs,
   };
 }
 
-/** In words for the user; empty: nothing to look at. */
-export function reviewHostTraps(before: HostTraps, after: HostTraps): string[] {
-  const found: string[] = [];
-  const settings = [...after.settings].filter((setting) => !before.settings.has(setting));
-  for (const setting of settings)
-    found.push(`git: the sandbox set ${printable(setting)} in this repository; git on this host would follow it.`);
-  for (const [name, seen] of after.files) {
-    const earlier = before.files.get(name);
-    if (earlier === seen) continue;
-    found.push(
-      `${printable(name)} was ${earlier === undefined ? 'made' : 'changed'}; programs on this host act on it.`,
-    );
+function isSettings(path: string): boolean {
+  return /(?:^|\/)config(?:\.worktree)?$/.test(path);
+}
+
+/** The hooks, filters and other programs in the folder that settings name: they run when git does. */
+function namedFiles(folder: string, settings: HostTraps['settings'], host: HostFiles): Set<string> {
+  const named = new Set<string>();
+  for (const [file, text] of settings) {
+    const root = resolve(folder, file, '..', '..');
+    for (const { word, isHooks } of wordsInSettings(text ?? '')) {
+      for (const path of isAbsolute(word) ? [word] : [resolve(root, word), resolve(folder, file, '..', word)]) {
+        if (path === folder || !liesIn(path, folder) || /\/\.git(?:\/|$)/.test(path)) continue;
+        // What is not there yet may come.
+        if (host.look(path)?.kind !== 'folder') named.add(relative(folder, path));
+        else if (isHooks)
+          for (const { name } of host.list(path).slice(0, maxHooks)) named.add(relative(folder, join(path, name)));
+      }
+    }
   }
-  if (!before.complete || !after.complete)
-    found.push(
-      'the folder, or the submodules in it, are too many: not all was searched for what programs on this host act on.',
-    );
-  return found.length === 0
-    ? []
-    : [...found, 'Look at these before you use git, an editor or an agent here on the host.'];
+  return named;
+}
+
+/** Of a link what it leads to, as git would read it. Null: no plain file, or more than anybody wrote by hand. */
+function readWhole(path: string, host: HostFiles): string | null {
+  const text = host.readText(host.realPath(path) ?? path, maxBytes);
+  return text === null || Buffer.byteLength(text) >= maxBytes ? null : text;
 }
 
 function describe(path: string, host: HostFiles): string | null {
@@ -119,64 +188,19 @@ function describe(path: string, host: HostFiles): string | null {
   if (facts.kind === 'link') return `link ${host.readLink(path)}`;
   if (facts.kind !== 'file') return facts.kind;
   const text = host.readText(path, maxBytes) ?? '';
+  if (isNothingToGit(path, text)) return null;
+  // Of a large one the end was not read.
+  if (Buffer.byteLength(text) >= maxBytes) return `${facts.mode & 0o6111} changed at ${facts.changedMs}`;
   return `${facts.mode & 0o6111} ${createHash('sha256').update(text).digest('hex')}`;
 }
 
-async function gitSettings(folders: readonly string[], host: HostFiles): Promise<string[]> {
-  const files = folders.flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')]);
-  const listed = await Promise.all(
-    files.filter((file) => host.look(file) !== null).map((file) => listSettings(file, host)),
-  );
-  return listed.flat().filter((setting) => isTrap(setting));
-}
-
 /** The repository's own folder and, of a worktree, the one it shares with others. */
-function gitFolders(workingDirectory: string, host: HostFiles): string[] {
-  const pointer = join(workingDirectory, '.git');
-  if (host.look(pointer)?.kind !== 'file') return [pointer];
+function ownFolders(folder: string, host: HostFiles): string[] {
+  const pointer = join(folder, '.git');
+  if (host.look(pointer)?.kind !== 'file') return [];
   const named = /^gitdir: (.+?)\s*$/.exec(host.readText(pointer, 4096) ?? '')?.[1];
   if (named === undefined) return [];
-  const folder = resolve(workingDirectory, named);
-  const common = host.readText(join(folder, 'commondir'), 4096)?.trim();
-  return common === undefined ? [folder] : [folder, resolve(folder, common)];
-}
-
-/** As git itself reads the file, and nothing that it includes. */
-function listSettings(file: string, host: HostFiles): Promise<string[]> {
-  // A file that is no plain file, or too large, is told as it is: nobody wrote that by hand.
-  if (host.look(file)?.kind !== 'file') return Promise.resolve([`include.path=${file}`]);
-  const args = ['config', '--file', file, '--no-includes', '--null', '--list'];
-  const options = {
-    cwd: '/',
-    env: { PATH: ownPath(), GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', HOME: '/nonexistent' },
-    timeout: gitTimeoutMs,
-    maxBuffer: 4 * maxBytes,
-  };
-  return new Promise((done) => {
-    execFile('git', args, options, (error, stdout) => {
-      const missing = error !== null && 'code' in error && error.code === 'ENOENT';
-      // Without git on the host nothing here can act; a file that git cannot read is worth a look.
-      if (error !== null) return done(missing ? [] : [`include.path=${file} (git cannot read it)`]);
-      done(
-        stdout
-          .split('\0')
-          .filter(Boolean)
-          .map((entry) => entry.replace('\n', '=')),
-      );
-    });
-  });
-}
-
-/** The short list of what only says how a repository is kept. Whatever is not on it is named, never the other way round. */
-const harmless =
-  /^(?:core\.(?:repositoryformatversion=[01]|(?:filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)=(?:true|false))|user\.(?:name|email)=.*|branch\.[^=]+\.(?:remote=\w[\w-]*|merge=refs\/heads\/[^=]+)|remote\.[^=]+\.fetch=\+?refs\/heads\/[^=]*:refs\/remotes\/[^=]*|submodule\.[^=]+\.active=true)$/i;
-
-function isTrap(setting: string): boolean {
-  return !harmless.test(setting);
-}
-
-/** It came out of the sandbox: nothing in it may drive the terminal. */
-function printable(text: string): string {
-  const cut = text.length > 200 ? `${text.slice(0, 200)}…` : text;
-  return escapeUnseen(JSON.stringify(cut).slice(1, -1));
+  const git = resolve(folder, named);
+  const common = host.readText(join(git, 'commondir'), 4096)?.trim();
+  return common === undefined ? [git] : [git, resolve(git, common)];
 }

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { ownPath } from '../kit/own-path.ts';
 import { type AgentStubOptions, agentStubs, type GitIdentity } from './agent-stubs.ts';
 import { isInPath } from './find-tool.ts';
+import type { GitConfigAccess } from './git-guards.ts';
 import { sandboxGitEnvironment, sandboxGitFiles, wantsUrlRewriting } from './sandbox-gitconfig.ts';
 
 export interface GitPlace {
@@ -16,6 +17,7 @@ export interface GitPlace {
   readonly workingDirectory: string;
   /** The user's. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly gitConfig: GitConfigAccess;
 }
 
 /** Returns the variables that go with them. */
@@ -25,19 +27,21 @@ export function layGitFiles({
   hosts,
   workingDirectory,
   environment,
+  gitConfig,
 }: GitPlace): Record<string, string> {
   const options = {
     directory: inside,
     hosts,
     lfs: isInPath('git-lfs', (environment.PATH ?? '').split(':')),
     safeDirectories: [workingDirectory],
+    keepsUpstreams: gitConfig === 'writable',
   };
   for (const { name, mode, text } of sandboxGitFiles(options)) {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text, { mode });
   }
-  return sandboxGitEnvironment({ directory: inside, rewriteUrls: wantsUrlRewriting(environment) });
+  return sandboxGitEnvironment({ ...options, rewriteUrls: wantsUrlRewriting(environment) });
 }
 
 /** What is there already stays as it is. */

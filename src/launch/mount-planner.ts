@@ -1,6 +1,7 @@
 // Decides, part by part, what of the host goes into the draft of a sandbox's mounts: the system, the working directory, what
 // was asked for, programs, masks. Whatever it lets in was judged first; what must not be let in throws.
 import { dirname } from 'node:path';
+import type { GitGuards, StandIn } from './git-guards.ts';
 import { gitMounts, protectRepository } from './git-mounts.ts';
 import type { HostFiles } from './host-files.ts';
 import { dangersIn, judgeMount } from './judge-mount.ts';
@@ -30,8 +31,13 @@ export class MountPlanner {
   readonly #draft: MountDraft;
   /** Folders that the sandbox sees where they are on the host. */
   readonly #letIn: string[] = [];
-  /** Folders with a .git of their own that the sandbox can write. */
+  /** Git folders that the sandbox can write, and files that lead to one. */
   readonly #repositories: string[] = [];
+  readonly #pointers: string[] = [];
+  /** What must be there before anything can be mounted over it. */
+  readonly standIns: StandIn[] = [];
+  /** Files and folders of git that the sandbox cannot write as long as nobody on the host replaces them. */
+  readonly guarded: string[] = [];
 
   constructor(options: MountOptions, survey: Survey, files: HostFiles, draft: MountDraft) {
     this.#options = options;
@@ -110,22 +116,34 @@ export class MountPlanner {
       this.#maskAround(danger.real, [...needed, ...danger.except]);
   }
 
-  /** What must not be changed from inside: the configuration, and the hooks of every repository. */
+  /** What must not be changed from inside: the configuration, and what git on the host would run, of every repository. */
   protect(workingDirectory: string): void {
     const real = this.#files.realPath(workingDirectory) ?? workingDirectory;
-    const own = gitMounts(real, this.#survey, this.#files);
+    const access = this.#options.gitConfig ?? 'read-only';
+    const own = gitMounts(real, this.#survey, this.#files, access);
     this.notices.push(...own.notices);
-    for (const mount of own.mounts) this.#draft.pin(mount.path, mount.kind);
-    const others = this.#repositories.filter((folder) => folder !== real);
-    for (const folder of others.slice(0, maxRepositories))
-      for (const mount of protectRepository(joined(folder, '.git'), this.#files).mounts)
-        this.#draft.pin(mount.path, mount.kind);
-    if (others.length > maxRepositories)
-      this.notices.push(`${others.length} repositories are let in: the hooks of ${maxRepositories} are protected`);
+    this.#guard(own);
+    const others = this.#repositories.filter((folder) => folder !== joined(real, '.git'));
+    for (const folder of others.slice(0, maxRepositories)) this.#guard(protectRepository(folder, this.#files, access));
+    const pointers = this.#pointers.slice(0, maxRepositories);
+    this.#guard({ mounts: pointers.map((path) => ({ kind: 'read-only', path })), standIns: [] });
+    if (Math.max(others.length, this.#pointers.length) > maxRepositories)
+      this.notices.push(
+        `${others.length} repositories and ${this.#pointers.length} worktrees or submodules are let in: hooks and settings of ${maxRepositories} each are protected`,
+      );
     for (const path of this.#options.keep ?? []) {
       const file = this.#files.realPath(path);
       if (file !== null && (this.#options.flavour === 'whole' || this.#draft.shows(file))) this.#draft.pin(file);
     }
+  }
+
+  #guard({ mounts, standIns }: Pick<GitGuards, 'mounts' | 'standIns'>): void {
+    for (const { path, kind, onlyIfSeen } of mounts) {
+      if (onlyIfSeen === true && this.#options.flavour !== 'whole' && !this.#draft.shows(path)) continue;
+      this.#draft.pin(path, kind);
+      if (kind === 'read-only') this.guarded.push(path);
+    }
+    this.standIns.push(...standIns);
   }
 
   #letInFolder(
@@ -136,8 +154,12 @@ export class MountPlanner {
   ): void {
     const search = findSecretFiles(source, this.#files, { hideEnvFiles: this.#options.hideEnvFiles ?? false });
     if (kind === 'read-write') {
-      if (this.#files.look(joined(source, '.git'))?.kind === 'folder') this.#repositories.push(source);
+      const own = joined(source, '.git');
+      const kind = this.#files.look(own)?.kind;
+      if (kind === 'folder') this.#repositories.push(own);
+      if (kind === 'file') this.#pointers.push(own);
       this.#repositories.push(...search.repositories);
+      this.#pointers.push(...search.pointers);
     }
     const found = search.found.map((file) => ({ ...file, real: file.path }));
     for (const target of targets) {

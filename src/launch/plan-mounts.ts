@@ -1,5 +1,6 @@
 // Everything a sandbox sees of the file system, as one ordered list: the system read-only, the working directory, a home and
 // a /tmp of its own, the programs on the PATH, and what the user asked for. Never lets in what the blocklist names.
+import type { GitConfigAccess, StandIn } from './git-guards.ts';
 import { type HostFiles, hostFiles } from './host-files.ts';
 import { MountDraft } from './mount-draft.ts';
 import { bothNames, MountPlanner } from './mount-planner.ts';
@@ -50,10 +51,16 @@ export interface MountOptions {
   readonly hide?: readonly string[];
   /** `.env` files are masked too. */
   readonly hideEnvFiles?: boolean;
+  /** Settings of git in the repositories that are let in. Left out: read-only. */
+  readonly gitConfig?: GitConfigAccess;
 }
 
 export interface PlannedMounts {
   readonly mounts: readonly Mount[];
+  /** To be made before anything is mounted. */
+  readonly standIns: readonly StandIn[];
+  /** Of git, read-only inside unless somebody on the host replaces it meanwhile. */
+  readonly guarded: readonly string[];
   /** For the user: what was masked or left out, and why. */
   readonly notices: readonly string[];
   /** The folders for PATH, all of them visible inside; null for `image`, which has its own. */
@@ -95,6 +102,8 @@ export function planMounts(options: MountOptions, files: HostFiles = hostFiles):
   draft.refuseLinks(files);
   return {
     mounts: draft.ordered(),
+    standIns: planner.standIns,
+    guarded: [...new Set(planner.guarded)],
     notices: planner.notices,
     path: flavour === 'whole' ? pathFolders(environment.PATH, files) : path,
     workingDirectory,

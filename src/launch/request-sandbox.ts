@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Places } from '../kit/home.ts';
 import { findLauncher } from './find-launcher.ts';
+import type { GitConfigAccess } from './git-guards.ts';
 import { liesIn } from './path-relations.ts';
 import { cleanRunFolders } from './run-folder.ts';
 import { LaunchError, type LauncherName } from './sandbox-plan.ts';
@@ -16,6 +17,8 @@ export interface SandboxWish
     'command' | 'stdio' | 'registration' | 'workingDirectory' | 'environment' | 'mounts' | 'variables' | 'hideEnvFiles'
   > {
   readonly launcher?: LauncherName | undefined;
+  /** Left out: read-only. */
+  readonly gitConfig?: GitConfigAccess | undefined;
   readonly image?: string | undefined;
   /** PATH for programs of our own, beside the user's in `environment`. */
   readonly ownPath: string | undefined;
@@ -48,6 +51,7 @@ export async function requestSandbox(wish: SandboxWish): Promise<SandboxRequest>
     mounts: wish.mounts,
     variables: wish.variables,
     hideEnvFiles: wish.hideEnvFiles,
+    gitConfig: wish.gitConfig ?? 'read-only',
   };
 }
 

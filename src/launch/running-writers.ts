@@ -114,6 +114,13 @@ export function findSuspect(state: string, config: string): Suspect | null {
   return suspects.find(({ isRunning }) => isRunning) ?? suspects[0] ?? null;
 }
 
+/** Whether another sandbox runs that can write in one of these folders. */
+export function isWrittenByOthers(state: string, folders: readonly string[]): boolean {
+  const real = folders.map(realPath);
+  const touches = (folder: string): boolean => real.some((own) => liesIn(own, folder) || liesIn(folder, own));
+  return readNotes(state).some(({ note }) => note === null || (runs(note) && note.folders.some(touches)));
+}
+
 /** Its user has said that it is theirs. Who runs and can write it stays a suspect. */
 export function clearSuspects(state: string, config: string): void {
   for (const { place, note } of readNotes(state)) {

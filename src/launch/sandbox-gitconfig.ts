@@ -12,6 +12,8 @@ export interface SandboxGitOptions {
   readonly lfs: boolean;
   /** Directories that may belong to another user, such as a mounted workspace; without them git refuses to work there. */
   readonly safeDirectories?: readonly string[];
+  /** False: it cannot write `.git/config`, so git is told not to. */
+  readonly keepsUpstreams?: boolean;
 }
 
 export interface SandboxGitFile {
@@ -48,6 +50,8 @@ export function renderSandboxGitconfig(options: SandboxGitOptions): string {
     ['submodule.recurse', 'false'],
     // Debian's git with GnuTLS sometimes never ends an upload of unknown length over HTTP/2, whatever is at the other end.
     ['http.version', 'HTTP/1.1'],
+    // Without an upstream `git push` pushes to the branch of the same name; a repository's own choice wins over this.
+    ...(options.keepsUpstreams === false ? [['push.default', 'current'] as const] : []),
     ...(options.safeDirectories ?? []).map((path): Setting => ['safe.directory', path]),
     ...(options.lfs ? lfsFilter : []),
   ]);
@@ -66,9 +70,11 @@ export function renderUrlRewrites(hosts: readonly string[]): string {
 
 /** For the sandbox's environment. Settings given here win over .git/config; the file alone does not. */
 export function sandboxGitEnvironment(
-  options: Pick<SandboxGitOptions, 'directory'> & { readonly rewriteUrls?: boolean },
+  options: Pick<SandboxGitOptions, 'directory' | 'keepsUpstreams'> & { readonly rewriteUrls?: boolean },
 ): Record<string, string> {
-  const pins = pinned(options.directory);
+  // Else `git checkout -b x origin/x` would complain that it cannot note where the branch came from.
+  const noUpstreams: readonly Setting[] = options.keepsUpstreams === false ? [['branch.autoSetupMerge', 'false']] : [];
+  const pins = [...pinned(options.directory), ...noUpstreams];
   const file = options.rewriteUrls === false ? tameName : wholeName;
   return {
     GIT_CONFIG_SYSTEM: `${options.directory}/${file}`,

@@ -1,5 +1,6 @@
 // Looks through a folder that is let in for files that hold a credential, by name and where the name says too little by
 // content, and for sockets, pipes and devices. Bounded in entries and time: says so when it did not see everything.
+import { looksLikeGitFolder } from './git-modules.ts';
 import type { FileKind, HostFiles } from './host-files.ts';
 import { joined } from './path-relations.ts';
 
@@ -11,8 +12,10 @@ export interface SecretFile {
 
 export interface SecretSearch {
   readonly found: readonly SecretFile[];
-  /** Folders that are a repository of git by themselves, without the first. */
+  /** The git folders in it, bare repositories too, without its own `.git`. */
   readonly repositories: readonly string[];
+  /** Files named .git, which say where the repository of a worktree or a submodule is, without its own. */
+  readonly pointers: readonly string[];
   /** False: the bound was reached before everything was seen. */
   readonly complete: boolean;
 }
@@ -51,21 +54,25 @@ export function findSecretFiles(
   const deadline = now() + maxMs;
   const found: SecretFile[] = [];
   const repositories: string[] = [];
+  const pointers: string[] = [];
   // Breadth first: what lies near the top is seen whatever the bound.
   const folders = [root];
   let seen = 0;
   for (const folder of folders) {
-    if (seen > maxEntries || now() > deadline) return { found, repositories, complete: false };
-    for (const { name, kind } of files.list(folder)) {
+    if (seen > maxEntries || now() > deadline) return { found, repositories, pointers, complete: false };
+    const entries = files.list(folder);
+    if (looksLikeGitFolder(entries)) repositories.push(folder);
+    for (const { name, kind } of entries) {
       seen++;
       const path = joined(folder, name);
       const rule = ruleFor(name, kind, folder, options.hideEnvFiles, () => files.readText(path, maxReadBytes) ?? '');
       if (rule !== null) found.push({ path, kind, rule });
       else if (kind === 'folder' && !skipped.has(name)) folders.push(path);
-      else if (kind === 'folder' && name === '.git' && folder !== root) repositories.push(folder);
+      else if (kind === 'folder' && name === '.git' && folder !== root) repositories.push(path);
+      if (kind === 'file' && name === '.git' && folder !== root) pointers.push(path);
     }
   }
-  return { found, repositories, complete: true };
+  return { found, repositories, pointers, complete: true };
 }
 
 function ruleFor(name: string, kind: FileKind, folder: string, env: boolean, text: () => string): string | null {

@@ -7,14 +7,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type GitIdentity, quietAgents } from './agent-stubs.ts';
 import { isInPath } from './find-tool.ts';
-import { reviewHostTraps, snapshotHostTraps } from './host-traps.ts';
+import type { GitConfigAccess } from './git-guards.ts';
+import { type HostTraps, snapshotHostTraps } from './host-traps.ts';
 import { layGitFiles, layStubs, readGitIdentity } from './lay-files.ts';
 import { liesIn } from './path-relations.ts';
 import { placeholderVariables } from './placeholders.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from './plan-mounts.ts';
 import { type BegunTrust, beginTrust } from './prepare-trust.ts';
 import { makeRunFolder, type RunFolder } from './run-folder.ts';
-import { noteRunningWriter } from './running-writers.ts';
+import { isWrittenByOthers, noteRunningWriter } from './running-writers.ts';
 import {
   LaunchError,
   type Launcher,
@@ -25,6 +26,8 @@ import {
 } from './sandbox-plan.ts';
 import { planEnvironment } from './sandbox-variables.ts';
 import { type SealedMount, sealMounts } from './seal-mounts.ts';
+import { type LaidGuards, layGuards } from './stand-ins.ts';
+import { reviewHostTraps } from './trap-review.ts';
 import type { RequestedMount } from './user-mounts.ts';
 import { doubtOf, noteWrittenFolders, refuseLinksOfSandboxes } from './written-folders.ts';
 
@@ -48,6 +51,8 @@ export interface SandboxRequest {
   /** `NAME` or `NAME=VALUE`. */
   readonly variables: readonly string[];
   readonly hideEnvFiles: boolean;
+  /** Whether the sandbox may change settings of git in the repositories that it can write. */
+  readonly gitConfig: GitConfigAccess;
   /** Called when everything is in order, right before the command has the terminal. */
   readonly onReady?: (ready: Pick<StartedSandbox, 'grant' | 'notices'>) => void;
   /** Programs beside the command's own that must be found inside. */
@@ -105,8 +110,7 @@ export async function startSandbox(
   const undo: (() => Promise<unknown>)[] = [];
   const preparing = request.launcher.prepare(request.stdio);
   const identity = readGitIdentity(request.userHome);
-  const before = snapshotHostTraps(request.workingDirectory);
-  before.catch(() => {});
+  const before = writableFolders(request).map((folder) => snapshotHostTraps(folder));
   const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
   try {
     const [prepared, desk] = await both(preparing, typeof coming === 'function' ? coming() : coming);
@@ -121,11 +125,14 @@ export async function startSandbox(
     registering.catch(() => {});
     await sleep(1);
     const draft = draftSandbox(request, folder, guarded);
+    const folders = writableFolders(request);
+    const endGuards = (): readonly string[] =>
+      draft.guards.end({ keepStandIns: isWrittenByOthers(request.stateFolder, folders) });
+    // Undone after the note about this sandbox is gone, or it would count as another that runs.
+    undo.unshift(async () => endGuards());
     const grant = await registering;
     const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
     const notices = [...request.launcher.notice, ...found];
-    const traps = await before;
-    const folders = writableFolders(request);
     noteWrittenFolders(request.stateFolder, folders, guarded.keep);
     const seesAll = flavours[request.launcher.name] === 'whole';
     const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, guarded: guarded.keep, seesAll });
@@ -134,9 +141,11 @@ export async function startSandbox(
     const running = await prepared.start(plan);
     const renewal = setInterval(() => void desk.renew(id).catch(() => {}), renewEveryMs).unref();
     let replaced: readonly string[] = [];
+    let unguarded: readonly string[] = [];
     const ended = running.ended.finally(async () => {
       clearInterval(renewal);
       replaced = writer.end();
+      unguarded = endGuards();
       await desk.unregister(id).catch(() => {});
       await folder.remove();
     });
@@ -147,7 +156,8 @@ export async function startSandbox(
       notices,
       review: async () => [
         ...doubtsOf(request.stateFolder, replaced),
-        ...reviewHostTraps(traps, await snapshotHostTraps(request.workingDirectory)),
+        ...unguarded.map(inWords),
+        ...(await Promise.all(before.map((traps) => reviewFolder(traps, request.workingDirectory)))).flat(),
       ],
     };
   } catch (error) {
@@ -174,6 +184,7 @@ interface Draft {
   readonly homeFolder: string;
   readonly trust: BegunTrust;
   readonly planned: PlannedMounts;
+  readonly guards: LaidGuards;
   /** What was judged: all but what is made for this sandbox, in a folder that no other can write to. */
   readonly judged: readonly SealedMount[];
 }
@@ -212,19 +223,22 @@ function draftSandbox(
     asked: request.mounts,
     ...guarded,
     hideEnvFiles: request.hideEnvFiles,
+    gitConfig: request.gitConfig,
   });
   const { workingDirectory: source, stateFolder } = request;
   const named = [{ source, target: planned.workingDirectory }, ...request.mounts];
   refuseLinksOfSandboxes(stateFolder, named, planned.mounts);
-  const isOurs = ({ mount }: SealedMount) => 'source' in mount && liesIn(mount.source, folder.files);
-  const judged = sealMounts(planned.mounts, baseOf[flavour]).filter((seal) => !isOurs(seal));
   refuseUnknownCommand(request.command[0]!, planned.path);
-  return { folder, inside, homeFolder, trust, planned, judged };
+  // Nothing is refused from here on, and what is made in a repository is sealed like the rest.
+  const guards = layGuards(planned.standIns, planned.mounts, planned.guarded);
+  const isOurs = ({ mount }: SealedMount) => 'source' in mount && liesIn(mount.source, folder.files);
+  const judged = sealMounts(guards.mounts, baseOf[flavour]).filter((seal) => !isOurs(seal));
+  return { folder, inside, homeFolder, trust, planned, guards, judged };
 }
 
 function finishPlan(
   request: SandboxRequest,
-  { folder, inside, homeFolder, trust, planned, judged }: Draft,
+  { folder, inside, homeFolder, trust, planned, guards, judged }: Draft,
   grant: NamespaceGrant,
   gitIdentity: GitIdentity,
 ): { plan: SandboxPlan; notices: readonly string[] } {
@@ -236,6 +250,7 @@ function finishPlan(
     hosts: grant.gitHosts,
     workingDirectory: request.workingDirectory,
     environment: request.environment,
+    gitConfig: request.gitConfig,
   });
   const credentials = new Set(grant.credentials);
   const logins = new Set(grant.logins);
@@ -257,8 +272,8 @@ function finishPlan(
       command: request.command,
       workingDirectory,
       environment: environment.variables,
-      mounts: planned.mounts,
-      seals: sealMounts(planned.mounts, baseOf[flavours[request.launcher.name]], judged),
+      mounts: guards.mounts,
+      seals: sealMounts(guards.mounts, baseOf[flavours[request.launcher.name]], judged),
     },
     notices: [...planned.notices, ...environment.notices],
   };
@@ -277,8 +292,17 @@ function writableFolders({ workingDirectory, mounts }: SandboxRequest): string[]
   return [workingDirectory, ...mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source)];
 }
 
+function reviewFolder(before: HostTraps, workingDirectory: string): Promise<string[]> {
+  const prefix = before.folder === workingDirectory ? '' : before.folder;
+  return reviewHostTraps(before, snapshotHostTraps(before.folder, { before }), prefix);
+}
+
 function doubtsOf(state: string, replaced: readonly string[]): string[] {
   return replaced.flatMap((file) => doubtOf(state, file)?.message ?? []);
+}
+
+function inWords(path: string): string {
+  return `${path} was replaced on this host while the sandbox ran: from then on the sandbox could write it. Look through it.`;
 }
 
 function refuseUnknownCommand(program: string, path: readonly string[] | null): void {

@@ -96,6 +96,7 @@ async function lay(ports: GroundPorts, plan: GroundPlan, later: (step: Undo) => 
         mounts: [],
         variables: [],
         hideEnvFiles: false,
+        gitConfig: 'read-only',
       },
       Promise.resolve(gateway.desk),
     );

@@ -74,6 +74,7 @@ describe('missing controls are found out', () => {
     'file-by-planted-link',
     'file-by-proc-root',
     'plant-git-hook',
+    'plant-git-settings',
     'system-write',
     'process-list',
     'gateway-memory',

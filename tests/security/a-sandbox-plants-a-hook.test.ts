@@ -21,7 +21,7 @@ beforeAll(async () => {
     'try rmdir .git/hooks',
     'try rm -rf .git/hooks',
     'try mv .git .git-old',
-    'git -c user.name=a -c user.email=a@b.example commit -q --allow-empty -m work && git config branch.x.remote origin && echo WORKS',
+    'git -c user.name=a -c user.email=a@b.example commit -q --allow-empty -m work && git branch topic && git stash list && echo WORKS',
     'try hook vendor/inner/.git/hooks',
     'try mv vendor vendor-old',
     'try hook .git/modules/sub/hooks',

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createBubblewrapLauncher } from '../../src/launch/bubblewrap.ts';
 import { type MountOptions, type PlannedMounts, planMounts } from '../../src/launch/plan-mounts.ts';
+import { layGuards } from '../../src/launch/stand-ins.ts';
 
 export interface MountGround {
   readonly top: string;
@@ -75,13 +76,14 @@ export function makeMountGround(): MountGround {
     },
     async run(script, changes) {
       const planned = plan(changes);
+      const guards = layGuards(planned.standIns, planned.mounts, planned.guarded);
       const prepared = await createBubblewrapLauncher().prepare('piped');
       const running = await prepared.start({
         id: 'mounts',
         command: ['/bin/sh', '-c', `exec 2>&1; ${script}`],
         workingDirectory: planned.workingDirectory,
         environment: { PATH: (planned.path ?? []).join(':'), HOME: planned.home },
-        mounts: planned.mounts,
+        mounts: guards.mounts,
       });
       running.streams!.stdin.end();
       const [output, , code] = await Promise.all([
@@ -89,6 +91,7 @@ export function makeMountGround(): MountGround {
         text(running.streams!.stderr),
         running.ended,
       ]);
+      guards.end({ keepStandIns: false });
       return { output, code };
     },
     remove() {

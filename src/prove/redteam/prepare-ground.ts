@@ -135,6 +135,7 @@ async function lay(
         mounts: [],
         variables: [canaryVariable],
         hideEnvFiles: false,
+        gitConfig: 'read-only',
       },
       Promise.resolve(gateway.desk),
     );
@@ -190,8 +191,10 @@ const ownBranches = {
 function layWorkingDirectory(home: string, gatewayHome: string): string {
   const folder = join(home, 'project');
   // A repository as git makes one, as far as the host's own git would run something of it.
-  for (const part of ['.git/hooks', '.git/objects', '.git/refs']) mkdirSync(join(folder, part), { recursive: true });
+  for (const part of ['.git/hooks', '.git/info', '.git/objects', '.git/refs'])
+    mkdirSync(join(folder, part), { recursive: true });
   writeFileSync(join(folder, '.git/HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(join(folder, '.git/config'), '[core]\n\trepositoryformatversion = 0\n');
   writeFileSync(join(folder, '.git/hooks/README'), 'no hooks here\n');
   writeFileSync(join(folder, harmlessFile), `${harmlessText}\n`);
   symlinkSync(join(home, '.ssh/id_ed25519'), join(folder, plantedLinks.key));

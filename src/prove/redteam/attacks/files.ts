@@ -170,6 +170,24 @@ export const fileAttacks: readonly Attack[] = [
     ],
     judge: (facts) => stoppedByKernel(facts, ['EROFS', 'EACCES', 'EPERM'], 'hooks are read-only inside'),
   },
+  {
+    name: 'plant-git-settings',
+    area: 'files',
+    tried: "settings for the user's own git: its configuration, another common folder, attributes",
+    control: succeeds('another file below .git is written the same way', ({ workingDirectory }) => [
+      { do: 'write', path: join(workingDirectory, '.git/info/exclude'), text: 'x' },
+    ]),
+    attempt: ({ workingDirectory }) => [
+      ...['config', 'config.worktree', 'commondir', 'info/attributes'].flatMap((name): Probe[] => {
+        const path = join(workingDirectory, '.git', name);
+        return [
+          { do: 'write', path, text: '../elsewhere\n' },
+          { do: 'remove', path },
+        ];
+      }),
+    ],
+    judge: (facts) => stoppedByKernel(facts, ['EROFS', 'EACCES', 'EPERM', 'EBUSY'], 'they are read-only inside'),
+  },
   deviceAttack('device-memory', 'memory and log devices of the host', devices),
   deviceAttack('device-disk', 'the disks of the host', blockDevices),
   {
