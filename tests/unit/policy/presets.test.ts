@@ -118,6 +118,8 @@ describe('every preset', () => {
 
 const bearer: Injection = { kind: 'header', header: 'Authorization', prefix: 'Bearer ' };
 
+const vertex = '/v1/projects/p/locations/l/publishers/google';
+
 describe('a credential goes to the paths of the API and to no other', () => {
   test.each<[string, string, string, string, Injection | null]>([
     [
@@ -141,8 +143,9 @@ describe('a credential goes to the paths of the API and to no other', () => {
       { kind: 'header', header: 'x-goog-api-key', prefix: '' },
     ],
     ['google', 'generativelanguage.googleapis.com', '/$discovery/rest', '', null],
-    ['google', 'us-central1-aiplatform.googleapis.com', '/v1/projects/p/x', 'vertex', bearer],
-    ['google', 'aiplatform.googleapis.com', '/v1/projects/p/x', 'vertex', bearer],
+    ['google', 'us-central1-aiplatform.googleapis.com', `${vertex}/models/g:predict`, 'vertex', bearer],
+    ['google', 'aiplatform.googleapis.com', `${vertex}/models/g:generateContent`, 'vertex', bearer],
+    ['google', 'aiplatform.googleapis.com', '/v1/projects/p/x', '', null],
     ['github', 'api.github.com', '/repos/o/r', 'github', bearer],
     ['github', 'uploads.github.com', '/repos/o/r/releases/1/assets', 'github', bearer],
     ['github', 'github.com', '/o/r.git/info/refs', 'github', { kind: 'basic', username: 'x-access-token' }],
