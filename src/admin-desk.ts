@@ -102,11 +102,11 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
   try {
     const { method, url, headers = {}, body = null } = asked;
     const policy = parts.people.approvals.policyFor(parts.policy(), sandbox.id);
-    const { flow, reason } = await rehearse(policy, sandbox, { method, url, headers, body }, parts.github);
+    const { flow, reason, hint } = await rehearse(policy, sandbox, { method, url, headers, body }, parts.github);
     const credential = await parts.inject.preview(flow);
     const { rule, askedBy } = flow.permission;
     const asksFirst = askedBy === undefined ? '' : `; a person is asked first (${askedBy})`;
-    return { allowed: true, status: 200, code: 'allowed', rule, reason: `${reason}${asksFirst}`, hint: '', credential };
+    return { allowed: true, status: 200, code: 'allowed', rule, reason: `${reason}${asksFirst}`, hint, credential };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { status, code, rule, message, hint } = error;

@@ -16,7 +16,6 @@ import { zeroId } from './git-wire/ref-name.ts';
 import type { JudgedCase } from './policy/case-verdict.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 import type { CasePush, CaseRequest, CaseSandbox, PolicyCase } from './policy/policy-cases.ts';
-import { tokenEndpointAt } from './policy/token-endpoints.ts';
 import { type Rehearsed, type RehearsedRequest, rehearse } from './rehearse.ts';
 
 /** What decides is not here: a server that nobody can ask, or a body that only the door reads. */
@@ -62,7 +61,7 @@ export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights
   try {
     // git asks for the refs first: what is refused there never becomes a push, and what is asked there is asked.
     const first = asked.kind === 'push' ? await judge(advertisementOf(asked)) : null;
-    const { flow, reason } = await judge(asked.kind === 'push' ? requestOf(asked) : tried(asked));
+    const { flow, reason, hint } = await judge(asked.kind === 'push' ? requestOf(asked) : tried(asked));
     if (asked.kind === 'push') refusePush(policy, sandbox, asked);
     const { permission, canonical } = flow;
     const { rule } = permission;
@@ -75,7 +74,7 @@ export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights
       code: null,
       rule: askedBy ?? rule,
       reason: asked.kind === 'push' ? judgedOf(asked) : reason,
-      hint: '',
+      hint,
       credential: credentialOf(policy, permission, canonical),
       touched: [...touched, ...(isAsked ? [askedBy] : [])],
     };
@@ -183,5 +182,5 @@ function credentialOf(
   { credential }: Permission,
   { host, path }: CanonicalRequest,
 ): string | null {
-  return tokenEndpointAt(policy, host, path) === undefined ? credential : null;
+  return policy.tokenEndpoints.at(host, path) === undefined ? credential : null;
 }

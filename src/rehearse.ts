@@ -1,6 +1,7 @@
 // A request that nobody has sent, judged by the very code that the path runs: for `sallyport check` and for the cases of
 // `sallyport policy test`. Sends nothing on; what the rules must ask GitHub they ask through the ports they are handed.
 import { canonicalise } from './accept/accept-stage.ts';
+import { patternsFor } from './authorize/allow-hints.ts';
 import { effectRule } from './authorize/ask-person.ts';
 import { refuseBareBody } from './authorize/bare-requests.ts';
 import { decide } from './authorize/decide.ts';
@@ -8,6 +9,7 @@ import { bindRepository, readJsonObject, refuseParameters } from './authorize/gi
 import { askJudge } from './authorize/github/authorize-graphql.ts';
 import type { GithubPorts } from './authorize/github/github-ports.ts';
 import { hasJudgedBody, judgeGithubBody } from './authorize/github/judge-body.ts';
+import { githubPlace } from './authorize/github-place.ts';
 import type { Framing } from './flow/exchange.ts';
 import type { Arrived, Authorized, CanonicalRequest, GitOperation, Identified, Permission } from './flow/flow.ts';
 import type { GithubEffect } from './flow/github-effects.ts';
@@ -16,6 +18,7 @@ import { madeRequest } from './flow/made-request.ts';
 import type { Sandbox } from './flow/sandbox.ts';
 import { Trail } from './flow/trail.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
+import { loadPresets } from './policy/presets.ts';
 
 export interface RehearsedRequest {
   readonly method: string;
@@ -29,6 +32,8 @@ export interface Rehearsed {
   readonly flow: Authorized;
   /** What of it is judged only when it comes; `allowed` when nothing is. */
   readonly reason: string;
+  /** What would send a credential along that goes to other paths of the host; empty: nothing is missing. */
+  readonly hint: string;
 }
 
 /** Throws the refusal that the path would throw. */
@@ -48,7 +53,8 @@ export async function rehearse(
   const isAsked = effects.some((effect) => policy.githubAsks[sandbox.authMode].has(effect));
   const reason = reasonOf(permission, canonical.method, asked.body !== null);
   const askedBy = isAsked ? { askedBy: effectRule(identified) } : {};
-  return { flow: { ...identified, permission: { ...permission, ...askedBy } }, reason };
+  const hint = withoutCredential(policy, sandbox, canonical, permission);
+  return { flow: { ...identified, permission: { ...permission, ...askedBy } }, reason, hint };
 }
 
 function framingOf(body: string | null): Framing {
@@ -115,6 +121,25 @@ function reasonOf({ git, github }: Permission, method: string, hasBody: boolean)
   if (git !== null) return `allowed; ${stillJudged(git.operation)}`;
   const waits = github !== null && (github.operation === 'graphql' || hasJudgedBody(method, github));
   return waits && !hasBody ? 'allowed; what its body asks for is judged when it comes' : 'allowed';
+}
+
+/** An API that gets no credential refuses in words of its own, which say nothing of the list it is missing on. */
+function withoutCredential(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  { credential, tunnel, git, github }: Permission,
+): string {
+  const { host, path, scheme } = canonical;
+  if (credential !== null || tunnel || git !== null || github !== null || scheme !== 'https') return '';
+  if (githubPlace(policy, canonical) !== null || policy.tokenEndpoints.at(host, path) !== undefined) return '';
+  const near = policy
+    .credentialsFor(host)
+    .find(({ name }) => sandbox.credentials === null || sandbox.credentials.includes(name));
+  if (near === undefined) return '';
+  const key = loadPresets().credentials.has(near.name) ? 'add_paths' : 'paths';
+  const patterns = patternsFor(canonical).map((pattern) => `"${pattern}"`);
+  return `It goes without a credential: ${near.name} goes to other paths of ${host}. To send it here too, the operator adds ${patterns.join(' and ')} to credentials.${near.name}.${key}`;
 }
 
 /** What of a git request is decided only when its body is there. */

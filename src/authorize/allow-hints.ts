@@ -73,6 +73,13 @@ export function toAllowPath(rules: readonly AllowRule[], canonical: CanonicalReq
   return `${instead}${why} Add ${patternsOf(canonical)} to paths of ${near.name} to allow it.`;
 }
 
+/** No person can approve an effect, so there is nobody to ask. */
+export function toAllowEffects(canonical: CanonicalRequest, method: string, effects: readonly string[]): string {
+  if (!canBeNamed(method)) return 'Only a rule that names the effect and no methods covers such a one.';
+  const lines = [...narrowEntry(canonical, method), `    effects: [${effects.join(', ')}]`];
+  return `No rule covers it unless it names the effect. To allow it, add to sallyport.yaml under allow:\n${lines.join('\n')}`;
+}
+
 export function namesOf(rules: readonly AllowRule[]): string {
   return [...new Set(rules.map((rule) => rule.name))].join(', ');
 }
@@ -102,13 +109,17 @@ function canBeNamed(method: string): boolean {
 
 /** An entry of its own, as narrow as what was asked. */
 function toAddAnEntry(canonical: CanonicalRequest, method: string | null): string {
-  const { host, scheme, port } = canonical;
   if (method !== null && !canBeNamed(method)) return 'Only a rule that names no methods covers such a one.';
+  return entryHint(narrowEntry(canonical, method), canonical);
+}
+
+function narrowEntry(canonical: CanonicalRequest, method: string | null): string[] {
+  const { host, scheme, port } = canonical;
   const lines = [`  - host: ${host}`];
   if (method !== null) lines.push(`    methods: [${method}]`, `    paths: [${patternsOf(canonical)}]`);
   if (scheme === 'http') lines.push('    plain_http: true');
   if (scheme === 'http' || port !== 443) lines.push(`    ports: [${port}]`);
-  return entryHint(lines, canonical);
+  return lines;
 }
 
 function entryHint(lines: readonly string[], canonical: CanonicalRequest): string {
@@ -117,10 +128,16 @@ function entryHint(lines: readonly string[], canonical: CanonicalRequest): strin
   return `To allow it, add to sallyport.yaml under allow:\n${lines.join('\n')}${ask}`;
 }
 
-/** Patterns that cover every form of the path. */
 function patternsOf(canonical: CanonicalRequest): string {
+  return patternsFor(canonical)
+    .map((pattern) => `"${pattern}"`)
+    .join(', ');
+}
+
+/** Patterns that cover every form of the path. */
+export function patternsFor(canonical: CanonicalRequest): string[] {
   const forms = hidesABoundary(canonical) ? [canonical.path, canonical.rawPath] : [canonical.path];
-  return forms.map((form) => `"${patternOf(form)}"`).join(', ');
+  return forms.map(patternOf);
 }
 
 /** A pattern has no way to write some signs, and YAML reads others: a segment with one of them is any segment. */

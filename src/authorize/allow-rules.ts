@@ -27,7 +27,7 @@ export function findAllowRule(
   const rules = policy.rulesFor(canonical.host);
   const covering = rules.filter((rule) => covers(rule, canonical, method));
   if (covering.length > 0) {
-    const needed = effectsOf(policy, canonical);
+    const needed = effectsOf(policy, canonical, method);
     const rule = covering.find((one) => allowsEffects(one, needed));
     if (rule === undefined) throw effectNotAllowed(canonical, method, needed);
     return rule;

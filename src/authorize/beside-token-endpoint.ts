@@ -3,16 +3,15 @@
 import type { CanonicalRequest } from '../flow/flow.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
-import { besideTokenEndpoint, tokenEndpointAt } from '../policy/token-endpoints.ts';
 import { readingsOf } from './path-forms.ts';
 
 /** // Guards: threats.md T82 */
-export function refuseBesideTokenEndpoint(policy: CompiledPolicy, canonical: CanonicalRequest): void {
+export function refuseBesideTokenEndpoint({ tokenEndpoints }: CompiledPolicy, canonical: CanonicalRequest): void {
   const { host, method, path } = canonical;
-  if (tokenEndpointAt(policy, host, path) !== undefined) return;
+  if (tokenEndpoints.at(host, path) !== undefined) return;
   for (const reading of readingsOf(canonical)) {
     // A reading that is the endpoint, of a path that is not answered as such, is one more spelling of it.
-    const found = besideTokenEndpoint(policy, host, reading) ?? tokenEndpointAt(policy, host, reading);
+    const found = tokenEndpoints.beside(host, reading) ?? tokenEndpoints.at(host, reading);
     if (found === undefined) continue;
     throw new Refusal(
       'token.login-outside',

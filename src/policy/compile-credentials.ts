@@ -1,7 +1,8 @@
 // `credentials`: names, places and sources, never values. The credentials of presets in use exist even when the
 // document does not mention them (they wait for `sallyport secret set`), so that what the sandbox sends is stripped.
-import type { AppPermissions, CredentialSpec, SourceSpec } from './compiled.ts';
+import type { AppPermissions, CredentialSpec, PathPattern, SourceSpec } from './compiled.ts';
 import { ownCredential, presetCredential } from './credential-schema.ts';
+import { isApi } from './effect-places.ts';
 import type { Findings } from './findings.ts';
 import { appSpecOf, enterprisePlacements, githubApp, ownAppCredential } from './github-app-schema.ts';
 import { type PresetCatalog, type PresetCredential, placesToStrip } from './presets.ts';
@@ -66,7 +67,7 @@ export function compileCredentials(
 }
 
 function readPresetCredential(
-  known: PresetCredential,
+  preset: PresetCredential,
   entry: unknown,
   path: string[],
   findings: Findings,
@@ -74,6 +75,7 @@ function readPresetCredential(
 ): CredentialSpec | null {
   const checked = findings.check(presetCredential, entry, path);
   if (!checked) return null;
+  const known = withPaths(preset, checked.add_paths ?? [], path, findings);
   const forced = Object.entries(checked.companions ?? {});
   const anonymous = checked.anonymous ?? known.anonymous;
   const line = findings.lineOf(path);
@@ -91,6 +93,23 @@ function readPresetCredential(
   }
   const app = findings.check(githubApp, checked.app, [...path, 'app']);
   return app ? fromPreset(known, line, appSpecOf(app, 'github.com', usable), forced, anonymous) : null;
+}
+
+/** The preset's credential with more paths on the hosts of its API. */
+function withPaths(
+  preset: PresetCredential,
+  paths: readonly PathPattern[],
+  path: string[],
+  findings: Findings,
+): PresetCredential {
+  if (paths.length === 0) return preset;
+  if (!preset.placements.some(isApi)) {
+    findings.error([...path, 'add_paths'], 'this credential goes to every path of its hosts: leave it out', 'key');
+  }
+  const placements = preset.placements.map((one) =>
+    isApi(one) ? { ...one, paths: [...(one.paths ?? []), ...paths] } : one,
+  );
+  return { ...preset, placements };
 }
 
 function fromPreset(

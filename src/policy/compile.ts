@@ -9,8 +9,9 @@ import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
 import { compileBudgets, compileLimits, compileStore, hasBudget } from './compile-limits.ts';
 import { compileUpstream } from './compile-upstream.ts';
-import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec, EffectPaths } from './compiled.ts';
+import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec } from './compiled.ts';
 import type { PolicyDocument } from './document.ts';
+import { effectsByHost, placeAllowedEffects } from './effect-places.ts';
 import { Findings } from './findings.ts';
 import { HostIndex } from './host-index.ts';
 import type { MachineFiles } from './machine-files.ts';
@@ -29,6 +30,7 @@ import {
   policySection,
   secretsSection,
 } from './settings-schema.ts';
+import { tokenEndpointsOf } from './token-endpoints.ts';
 
 export interface CompileInput {
   readonly document: PolicyDocument;
@@ -68,7 +70,8 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const effects = { bot: effectsOf(github?.effects.bot), user: effectsOf(github?.effects.user) };
   const asks = { bot: asksOf(github?.effects.bot), user: asksOf(github?.effects.user) };
   const usable = permissionsFor([...effects.bot, ...effects.user]);
-  const credentials = compileCredentials(document.credentials, allow.presets, findings, input.catalog, usable);
+  const named = compileCredentials(document.credentials, allow.presets, findings, input.catalog, usable);
+  const credentials = placeAllowedEffects(named, allow.rules, input.catalog);
   const listen = compileListen(document.listen, findings);
   const policy = compilePolicySection(document.policy, findings);
   const approvals = findings.check(approvalsSection, document.approvals ?? {}, ['approvals']);
@@ -83,8 +86,6 @@ export function compilePolicy(input: CompileInput): PolicyResult {
 
   const rules = new HostIndex<AllowRule>();
   for (const rule of allow.rules) rules.add(rule.host, rule);
-  const effectPaths = new HostIndex<EffectPaths>();
-  for (const one of input.catalog.effects) for (const host of one.hosts) effectPaths.add(host, one);
   const placed = new HostIndex<CredentialSpec>();
   for (const spec of credentials.values()) {
     for (const host of spec.placements.flatMap((placement) => placement.hosts)) placed.add(host, spec);
@@ -122,9 +123,10 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     listen,
     rulesFor: (host) => rules.find(host),
     allow: allow.rules,
-    effectsAt: (host) => effectPaths.find(host),
+    effectsAt: effectsByHost(input.catalog.effects),
     credentials,
     credentialsFor: (host) => placed.find(host),
+    tokenEndpoints: tokenEndpointsOf(credentials.values()),
     ...policy,
     githubHosts: [...new Set(['github.com', ...github.hosts])],
     githubEffects: effects,

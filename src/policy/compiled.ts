@@ -45,13 +45,17 @@ export interface AllowRule {
   readonly carries?: string | null;
 }
 
-/** Paths of a provider that have one effect, whatever the method. */
+/** Paths of a provider that have one effect. */
 export interface EffectPaths {
   readonly preset: string;
   readonly effect: ProviderEffect;
   readonly hosts: readonly HostPattern[];
-  /** Over paths in lower case: each also stands for what is below it. */
+  /** As they are written, and what is below each. */
   readonly paths: readonly PathPattern[];
+  /** The same over paths in lower case. */
+  readonly folded: readonly PathPattern[];
+  /** GET and HEAD only read there, which is not the effect. */
+  readonly readable: boolean;
   /** Where it is known from. */
   readonly from: string;
 }
@@ -180,6 +184,24 @@ export interface TokenEndpoint {
   readonly answers: TokenAnswer;
 }
 
+export interface FoundEndpoint {
+  readonly spec: CredentialSpec;
+  readonly endpoint: TokenEndpoint;
+}
+
+/** Where logins get their tokens: one lookup for the door, `check` and the search for misplaced placeholders. */
+export interface TokenEndpoints {
+  /** Those of every login on this host, whether or not its preset is in use. */
+  on(host: string): readonly FoundEndpoint[];
+  /** Where a request for this path is answered; undefined: it is not answered here. */
+  at(host: string, path: string): FoundEndpoint | undefined;
+  /**
+   * The endpoint that this path stands beside: another spelling of it (`/oauth/token.json`), what is below it, and all of
+   * `/oauth/**` where it lies in such a folder. The far side would make, show or end a login there.
+   */
+  beside(host: string, path: string): FoundEndpoint | undefined;
+}
+
 /** Whose client reads the answer, and which of its questions it is. */
 export type TokenAnswer = 'claude' | 'chatgpt' | 'chatgpt-accounts' | 'google' | 'google-tokeninfo' | 'generic';
 
@@ -273,6 +295,7 @@ export interface CompiledPolicy {
   readonly credentials: ReadonlyMap<string, CredentialSpec>;
   /** Credentials with a placement that covers the host. */
   credentialsFor(host: string): readonly CredentialSpec[];
+  readonly tokenEndpoints: TokenEndpoints;
   readonly blockedApiPatterns: ReadonlyMap<string, readonly BlockedApiPattern[]>;
   /** Over names of branches in lower case, without `refs/heads/`. */
   readonly protectedBranches: readonly Glob[];

@@ -1,6 +1,9 @@
 // `credentials` of a document and of the presets: names, places and sources. Never a value.
 import * as z from 'zod';
 import { providerEffects } from '../flow/provider-effects.ts';
+import { compileGlob } from '../kit/glob.ts';
+import type { HostPattern } from './compiled.ts';
+import { parseHostPattern } from './host-pattern.ts';
 import {
   allowRule,
   companions,
@@ -12,6 +15,7 @@ import {
   oneOrMany,
   pathPattern,
   strictKeys,
+  textRead,
   yesOrNo,
 } from './schema.ts';
 import { literalProblem, source } from './source-schema.ts';
@@ -24,10 +28,12 @@ export const presetCredential = strictKeys(
     app: z.unknown().optional(),
     companions: companions.optional(),
     anonymous: yesOrNo.optional(),
+    add_paths: listOf(pathPattern, '["/v1/evals/**"]').optional(),
   },
   (key) =>
     literalProblem(key) ??
-    (['hosts', 'inject', 'paths'].includes(key)
+    (key === 'paths' ? 'the preset of this name brings its own list: write `add_paths` to add to it' : null) ??
+    (['hosts', 'inject'].includes(key)
       ? `the preset of this name brings its own \`${key}\`: give a credential of your own another name`
       : null),
 );
@@ -59,6 +65,12 @@ const loginDocument = strictKeys({
   endpoints: z.array(tokenEndpoint).optional(),
 });
 
+/** Also with a wildcard within: names with a region in them. What is refused may be said wider than what is allowed. */
+const effectHost = textRead<HostPattern>(
+  (text) => (/.\*/.test(text) || /^\*[^.]/.test(text) ? { value: compileGlob(text) } : parseHostPattern(text)),
+  'a host name',
+);
+
 /** A preset of `config/presets.yaml`: rules in the same syntax, and the credentials that go with them. */
 export const presetDocument = strictKeys({
   about: z.string(),
@@ -69,9 +81,10 @@ export const presetDocument = strictKeys({
     .array(
       strictKeys({
         effect: z.enum(providerEffects),
-        hosts: oneOrMany(hostPattern),
+        hosts: oneOrMany(effectHost),
         paths: z.array(pathPattern),
         from: z.string(),
+        reading: yesOrNo.optional(),
       }),
     )
     .optional(),

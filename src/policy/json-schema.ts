@@ -196,6 +196,7 @@ const forms: Readonly<Record<string, string>> = {
   'allow[].paths': path,
   'credentials.*.hosts': host,
   'credentials.*.paths': path,
+  'credentials.*.add_paths': path,
   'github.hosts': host,
   'git.hosts': host,
   // The scheme of an address may be in upper case.

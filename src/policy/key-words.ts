@@ -52,6 +52,10 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'credentials.*': 'A credential: of a preset by the name of the preset, or of your own with `hosts` and `inject`.',
   'credentials.*.hosts': ['The hosts it goes to.', ['api.example.com']],
   'credentials.*.paths': ['The paths it goes to; left out: every path of its hosts.', ['/v1/**']],
+  'credentials.*.add_paths': [
+    'Of a preset: paths that it goes to beside those of the preset. Its effects stay refused unless `allow` names them.',
+    ['/v1/evals/**'],
+  ],
   'credentials.*.inject': ['The form in which it goes out: exactly one.', { header: 'x-api-key' }, { bearer: true }],
   'credentials.*.inject.header': ['In this header field.', 'x-api-key'],
   'credentials.*.inject.prefix': ['What stands before it in the header field.', 'Token '],

@@ -89,7 +89,10 @@ function catalogOf(raw: unknown, findings: Findings): PresetCatalog {
     };
     presets.set(name, preset);
     for (const one of checked.effects ?? []) {
-      effects.push({ ...one, preset: name, paths: one.paths.flatMap(({ text }) => withBelow(text.toLowerCase())) });
+      const { effect, hosts, from, reading: readable = false } = one;
+      const paths = one.paths.flatMap(({ text }) => withBelow(text));
+      const folded = one.paths.flatMap(({ text }) => withBelow(text.toLowerCase()));
+      effects.push({ preset: name, effect, hosts, paths, folded, readable, from });
     }
     for (const credential of preset.credentials) credentials.set(credential.name, { preset: name, credential });
   }

@@ -1,58 +1,32 @@
-// What a token endpoint of a login is, and what else of its host belongs to it: one lookup for the door, `check` and the
-// search for misplaced placeholders. The endpoint itself is answered here; what stands beside it is not forwarded.
-import type { CompiledPolicy, CredentialSpec, TokenEndpoint } from './compiled.ts';
+// What a token endpoint of a login is, and what else of its host belongs to it. The endpoint itself is answered by the gateway;
+// what stands beside it is not forwarded. Works on names and paths alone.
+import type { CredentialSpec, FoundEndpoint, TokenEndpoints } from './compiled.ts';
 
-export interface FoundEndpoint {
-  readonly spec: CredentialSpec;
-  readonly endpoint: TokenEndpoint;
-}
-
-/** A policy with wildcards lets a sandbox think up names without end. */
-const maxHosts = 4096;
-
-/** By the credentials of a policy: copies of one policy share them. */
-const known = new WeakMap<CompiledPolicy['credentials'], Map<string, readonly FoundEndpoint[]>>();
-
-/** The endpoints of every login that the policy knows on this host, whether or not its preset is in use. */
-export function tokenEndpointsOn({ credentials }: CompiledPolicy, host: string): readonly FoundEndpoint[] {
-  let byHost = known.get(credentials);
-  if (byHost === undefined) {
-    byHost = new Map();
-    known.set(credentials, byHost);
+export function tokenEndpointsOf(credentials: Iterable<CredentialSpec>): TokenEndpoints {
+  const byHost = new Map<string, FoundEndpoint[]>();
+  for (const spec of credentials) {
+    for (const endpoint of spec.login?.tokenEndpoints ?? []) {
+      byHost.set(endpoint.host, [...(byHost.get(endpoint.host) ?? []), { spec, endpoint }]);
+    }
   }
-  let found = byHost.get(host);
-  if (found === undefined) {
-    if (byHost.size >= maxHosts) byHost.clear();
-    found = [...credentials.values()].flatMap((spec) =>
-      (spec.login?.tokenEndpoints ?? []).flatMap((endpoint) => (endpoint.host === host ? { spec, endpoint } : [])),
-    );
-    byHost.set(host, found);
-  }
-  return found;
+  const on = (host: string): readonly FoundEndpoint[] => byHost.get(host) ?? [];
+  return {
+    on,
+    at(host, path) {
+      const asked = spelt(path);
+      return on(host).find(({ endpoint }) => spelt(endpoint.path) === asked);
+    },
+    beside(host, path) {
+      const asked = spelt(path);
+      return on(host).find(({ endpoint }) => standsBeside(asked, spelt(endpoint.path)));
+    },
+  };
 }
 
-/** Where a request for this path is answered; undefined: it is not answered here. */
-export function tokenEndpointAt(policy: CompiledPolicy, host: string, path: string): FoundEndpoint | undefined {
-  const endpoints = tokenEndpointsOn(policy, host);
-  if (endpoints.length === 0) return undefined;
-  const asked = spelt(path);
-  return endpoints.find(({ endpoint }) => spelt(endpoint.path) === asked);
-}
-
-/**
- * The endpoint that this path stands beside: another spelling of it (`/oauth/token.json`), what is below it, and all of
- * `/oauth/**` where it lies in such a folder. The far side would make, show or end a login there.
- */
-export function besideTokenEndpoint(policy: CompiledPolicy, host: string, path: string): FoundEndpoint | undefined {
-  const endpoints = tokenEndpointsOn(policy, host);
-  if (endpoints.length === 0) return undefined;
-  const asked = spelt(path);
-  return endpoints.find(({ endpoint }) => {
-    const own = spelt(endpoint.path);
-    const folder = /^.*?\/oauth[^/]*(?=\/)/.exec(own)?.[0];
-    if (folder !== undefined && (asked === folder || /^[./;:]/.test(rest(asked, folder)))) return true;
-    return asked !== own && /^[./;:]/.test(rest(asked, own));
-  });
+function standsBeside(asked: string, own: string): boolean {
+  const folder = /^.*?\/oauth[^/]*(?=\/)/.exec(own)?.[0];
+  if (folder !== undefined && (asked === folder || /^[./;:]/.test(rest(asked, folder)))) return true;
+  return asked !== own && /^[./;:]/.test(rest(asked, own));
 }
 
 function rest(path: string, beginning: string): string {

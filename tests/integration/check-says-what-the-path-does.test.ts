@@ -19,6 +19,8 @@ beforeAll(async () => {
     'api.anthropic.com',
     'api.github.com',
     'github.com',
+    'gitlab.com',
+    'api.mistral.ai',
     'api.example.com',
     'mirror.example',
     'unset.example',
@@ -29,6 +31,8 @@ beforeAll(async () => {
     allow: [
       { preset: 'anthropic' },
       { preset: 'github' },
+      { preset: 'gitlab' },
+      { preset: 'mistral', effects: ['mint-credential'] },
       { host: 'api.example.com', methods: ['GET', 'POST'], paths: ['/v1/**'] },
       { host: 'odd.example', ports: [8443] },
       { host: 'unset.example' },
@@ -40,6 +44,8 @@ beforeAll(async () => {
   ({ id } = await gateway.register({ container_ip: '127.0.0.1', repos: ['o/r'] }));
   await gateway.setSecret('anthropic', 'sk-ant-real-0123456789');
   await gateway.setSecret('github', 'ghp_real0123456789');
+  await gateway.setSecret('gitlab', 'glpat-real0123456789');
+  await gateway.setSecret('mistral', 'mistral-real-0123456789');
 });
 
 afterAll(async () => {
@@ -85,6 +91,18 @@ async function doIt(
 const requests: readonly (readonly [method: string, url: string, ...headers: string[]])[] = [
   ['POST', 'https://api.anthropic.com/v1/messages'],
   ['GET', 'https://api.anthropic.com/api/event_logging'],
+  ['POST', 'https://api.anthropic.com/v1/skills'],
+  ['POST', 'https://api.anthropic.com/v1/Messages'],
+  ['POST', 'https://api.anthropic.com/v1/sessions'],
+  ['GET', 'https://api.anthropic.com/v1/Sessions/s%31/events;x'],
+  ['POST', 'https://api.anthropic.com/v1/vaults'],
+  ['POST', 'https://api.anthropic.com/v1/oauth/token.json'],
+  ['GET', 'https://gitlab.com/api/v4/projects/o%2Fr/access_tokens'],
+  ['POST', 'https://gitlab.com/api/v4/projects/o%2Fr/access_tokens'],
+  ['GET', 'https://gitlab.com/api/v4/projects/o%2Fr/access_tokens', 'X-HTTP-Method-Override: POST'],
+  ['POST', 'https://gitlab.com/api/graphql'],
+  ['POST', 'https://api.mistral.ai/v1/agents'],
+  ['POST', 'https://api.mistral.ai/v1/client/sessions'],
   ['GET', 'https://api.example.com/v1/things?q=1'],
   ['DELETE', 'https://api.example.com/v1/things'],
   ['GET', 'https://api.example.com/v2/things'],
@@ -127,6 +145,14 @@ describe('`sallyport check` gives the decision of the path', () => {
       credential: record.credential,
     });
   });
+});
+
+test('and says which key would send a credential to a path that is not on its list', async () => {
+  const { result } = await check('POST', 'https://api.anthropic.com/v1/skills');
+  expect(result).toMatchObject({ allowed: true, credential: null });
+  expect(result.hint).toContain('adds "/v1/skills" to credentials.anthropic.add_paths');
+  expect((await check('POST', 'https://api.anthropic.com/v1/messages')).result.hint).toBe('');
+  expect((await check('POST', 'https://api.mistral.ai/v1/client/sessions')).result.credential).toBe('mistral');
 });
 
 const workflow = 'https://api.github.com/repos/o/r/contents/.github/workflows/x.yml';

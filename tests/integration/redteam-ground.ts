@@ -10,6 +10,7 @@ import { type GroundPorts, prepareGround } from '../../src/prove/redteam/prepare
 import {
   foreignHost,
   foreignRepository,
+  modelHost,
   neighbourRepository,
   ownRepository,
   providerHost,
@@ -36,10 +37,15 @@ export async function attackWithoutControls(names: readonly string[]): Promise<M
 }
 
 const loosen: NonNullable<GroundPorts['loosen']> = {
-  policy: (document) => ({
+  policy: ({ credentials, ...document }) => ({
     ...document,
+    credentials: {
+      ...(credentials as Record<string, object>),
+      anthropic: { ...(credentials as Record<string, object>).anthropic, add_paths: ['/**'] },
+    },
     allow: [
       ...(document.allow as object[]),
+      { host: modelHost, effects: ['mint-credential', 'remote-agent'] },
       { host: foreignHost, ports: [443, 80], plain_http: true },
       { host: `*.${foreignHost}` },
       { host: providerHost, ports: [443, 80], plain_http: true },

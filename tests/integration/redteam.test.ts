@@ -118,6 +118,8 @@ describe('missing controls are found out', () => {
     'rest-contents',
     'graphql-foreign-repository',
     'graphql-merge',
+    'credential-mints-another',
+    'credential-beyond-inference',
   ];
   const held = ['address-ipv4', 'dns-records', 'front-host', 'host-loopback', 'interfaces', 'neighbour-port'];
 

@@ -24,7 +24,7 @@ describe('the keys sign for the service and the region of the host alone', () =>
     ['a model, for no region', bedrockHost, 'bedrock', '..'],
   ])('at %s (%s) nothing is signed for %s in %s', async (_, host, service, region) => {
     const before = ground.aws.seen.length;
-    const answer = await ground.send({ host, service, region });
+    const answer = await ground.send({ host, service, region, path: '/model/m/invoke' });
     expect([answer.statuses, answer.code]).toEqual([[403], 'aws.scope']);
     expect(ground.aws.seen.length).toBe(before);
   });

@@ -45,7 +45,7 @@ describe('the second request is refused, however the first one was made', () => 
     ['a model that writes that it cost nothing', {}],
     ['a path with a slash at its end', { path: '/v1/messages/' }],
     ['a path in other letters', { path: '/v1/%6Dessages' }],
-    ['a path that nobody knows, with the credential', { path: '/v1/another/way/to/ask' }],
+    ['a path that nobody knows, with the credential', { path: '/v1/messages/another/way/to/ask' }],
     ['a parameter', { path: '/v1/messages?stream=false&usage=0' }],
     ['a method of another name', { method: 'PUT' }],
     ['an answer in gzip', { headers: { 'accept-encoding': 'gzip', 'x-answer-in': 'gzip' } }],

@@ -5,6 +5,7 @@ import { compileGlob } from '../../src/kit/glob.ts';
 import { parseBlockedApiPattern } from '../../src/policy/blocked-api.ts';
 import type { AllowRule, CompiledPolicy, CredentialSpec, HostPattern } from '../../src/policy/compiled.ts';
 import { parseHostPattern } from '../../src/policy/host-pattern.ts';
+import { tokenEndpointsOf } from '../../src/policy/token-endpoints.ts';
 import { noBudgets, usualLimits } from './hand-made-limits.ts';
 
 export interface HandMadeRule {
@@ -59,6 +60,7 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
       credentials.filter((spec) =>
         spec.placements.some((placement) => placement.hosts.some((one) => one.covers(host))),
       ),
+    tokenEndpoints: tokenEndpointsOf(credentials),
     blockedApiPatterns: new Map(
       Object.entries(made.blocked ?? {}).map(([method, texts]) => [
         method,

@@ -20,7 +20,7 @@ export const providers: readonly Provider[] = [
     realKey: 'sk-ant-real-0123456789',
     jsonPath: '/v1/messages',
     streamPath: '/v1/messages',
-    socketPath: '/v1/live',
+    socketPath: '/v1/messages/live',
     sent: ['x-api-key', 'placeholder'],
     seen: ['x-api-key', 'sk-ant-real-0123456789'],
   },

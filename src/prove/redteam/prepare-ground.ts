@@ -29,6 +29,7 @@ import { startOutsideServices, startUserProcess } from './outside-services.ts';
 import { plantBaits } from './plant-baits.ts';
 import {
   foreignRepository,
+  modelHost,
   neighbourRepository,
   ownRepository,
   provider,
@@ -104,7 +105,9 @@ async function lay(
     { name: foreignRepository, number: repositoryNumbers.foreign, branches: { main: { 'README.md': 'private\n' } } },
     { name: neighbourRepository, number: repositoryNumbers.neighbour, branches: { main: { 'README.md': 'garden\n' } } },
   ]);
-  const world = await startPretendWorld((name) => (name === providerHost ? provider : github.hosts.get(name)));
+  const world = await startPretendWorld((name) =>
+    name === providerHost || name === modelHost ? provider : github.hosts.get(name),
+  );
   later(() => world.close());
 
   const config = join(root, 'sallyport.yaml');

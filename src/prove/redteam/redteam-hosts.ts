@@ -5,6 +5,8 @@ import { type PretendHost, type PretendResponse, reply, type SeenRequest } from 
 
 /** Allowed; its credential goes to /v1/** only. Sends back what it was sent. */
 export const providerHost = 'api.provider.example';
+/** Allowed by its preset, whose credential goes to the paths of inference. Plays the provider as well. */
+export const modelHost = 'api.anthropic.com';
 /** Allowed, without any credential. */
 export const plainHost = 'plain.example';
 /** Allowed: `*.wild.example`. */
@@ -34,6 +36,7 @@ export interface PolicyParts {
 export function redteamPolicy({ world, caFile, credentialFiles, inwardPort }: PolicyParts): Record<string, unknown> {
   const pinned = [
     providerHost,
+    modelHost,
     plainHost,
     `*.${wildApex}`,
     wildApex,
@@ -49,6 +52,7 @@ export function redteamPolicy({ world, caFile, credentialFiles, inwardPort }: Po
     listen: { proxy: '127.0.0.1:0' },
     allow: [
       { preset: 'github' },
+      { preset: 'anthropic' },
       { host: providerHost },
       { host: plainHost, ports: [443, 80], plain_http: true },
       { host: `*.${wildApex}` },
@@ -57,6 +61,7 @@ export function redteamPolicy({ world, caFile, credentialFiles, inwardPort }: Po
     ],
     credentials: {
       github: { source: { file: credentialFiles.github } },
+      anthropic: { source: { file: credentialFiles.provider } },
       provider: {
         hosts: [providerHost],
         paths: ['/v1/**'],

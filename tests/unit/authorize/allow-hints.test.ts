@@ -71,6 +71,10 @@ describe('a policy that is changed as the hint says is valid, and lets the very 
     ['GET', 'https://chatgpt.com/', 'path.not-allowed'],
     ['GET', 'https://api.openai.com:8443/v1/models', 'target.port'],
     ['GET', 'http://api.openai.com/v1/models', 'domain.plain-http'],
+    // An effect of a provider.
+    ['POST', 'https://api.openai.com/v1/realtime/client_secrets', 'provider.effect'],
+    ['POST', 'https://api.openai.com/v1/Realtime%2FSessions/', 'provider.effect'],
+    ['GET', 'https://api.anthropic.com/v1/sessions/a%7Bb%7D%22', 'provider.effect'],
     // Of entries with a host.
     ['PUT', 'https://api.example.com/v1/x', 'method.not-allowed'],
     ['PUT', 'https://api.example.com/v3/x', 'method.not-allowed'],
@@ -94,6 +98,21 @@ describe('a policy that is changed as the hint says is valid, and lets the very 
     expect(refusal.hint.length).toBeLessThan(1024);
     const changed = await policyOf(followed(text, refusal.hint));
     expect(ask(changed, method, url).rule).toMatch(/^allow\[\d+\]$/);
+  });
+
+  test('an effect that is named carries the credential, and no other effect or path passes with it', async () => {
+    const unchanged = await policyOf(text);
+    const mint = 'https://api.openai.com/v1/realtime/client_secrets';
+    const { hint } = refusalOf(() => ask(unchanged, 'POST', mint));
+    expect(hint).toContain('effects: [mint-credential]');
+    expect(hint).not.toContain('sallyport.internal');
+    const changed = await policyOf(followed(text, hint));
+    expect(ask(changed, 'POST', mint).credential).toBe('openai');
+    expect(refusalOf(() => ask(changed, 'GET', mint)).code).toBe('provider.effect');
+    expect(refusalOf(() => ask(changed, 'POST', 'https://api.openai.com/v1/organization')).code).toBe(
+      'provider.effect',
+    );
+    expect(refusalOf(() => ask(changed, 'POST', 'https://api.openai.com/v1/assistants')).code).toBe('provider.effect');
   });
 
   test('a port that is added takes none away', async () => {

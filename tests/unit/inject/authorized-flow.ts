@@ -6,6 +6,7 @@ import { Secret } from '../../../src/flow/secret.ts';
 import { Trail } from '../../../src/flow/trail.ts';
 import { InjectStage, type Secrets } from '../../../src/inject/inject-stage.ts';
 import type { CompiledPolicy, CredentialSpec, HostPattern, PathPattern } from '../../../src/policy/compiled.ts';
+import { tokenEndpointsOf } from '../../../src/policy/token-endpoints.ts';
 
 export function host(text: string): HostPattern {
   return { text, covers: (name) => (text.startsWith('*.') ? name.endsWith(text.slice(1)) : name === text) };
@@ -95,7 +96,8 @@ export function policyOf(specs: readonly CredentialSpec[]): CompiledPolicy {
   const credentialsFor = (name: string) =>
     specs.filter((one) => one.placements.some((p) => p.hosts.some((pattern) => pattern.covers(name))));
   const secrets = { scrub: true, misplaced: 'refuse', conversations: 'record', searchedBodyBytes: 1024 * 1024 };
-  return { credentials, credentialsFor, secrets } as unknown as CompiledPolicy;
+  const tokenEndpoints = tokenEndpointsOf(credentials.values());
+  return { credentials, credentialsFor, tokenEndpoints, secrets } as unknown as CompiledPolicy;
 }
 
 export interface FlowParts {

@@ -50,7 +50,7 @@ describe('the policy in sentences', () => {
     expect(text).toContain('api.anthropic.com: every method and path. Preset anthropic: Claude API');
     expect(text).toContain('registry.example: GET, HEAD (reading). Preset npm');
     expect(text).toContain('Every other host is refused, and its name does not resolve.');
-    expect(text).toContain('anthropic goes to api.anthropic.com (/v1/**) as x-api-key.');
+    expect(text).toContain('anthropic goes to api.anthropic.com (/v1/messages, /v1/messages/**, /v1/complete,');
     expect(text).toContain('The sandbox may fetch from, and push to, acme/widgets.');
     expect(text).toContain('Nobody pushes to the protected branches main and master.');
     expect(text).toContain('Nothing in this policy asks a person.');

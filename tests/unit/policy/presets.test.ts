@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { refusalStatus } from '../../../src/flow/refusal.ts';
 import type { CompiledPolicy, Injection } from '../../../src/policy/compiled.ts';
 import { loadPresets, readPresets } from '../../../src/policy/presets.ts';
-import { policyOf, pretendMachine } from './pretend-machine.ts';
+import { errorsOf, policyOf, pretendMachine } from './pretend-machine.ts';
 
 const names = [...loadPresets().presets.keys()];
 const machine = pretendMachine({
@@ -118,6 +118,8 @@ describe('every preset', () => {
 
 const bearer: Injection = { kind: 'header', header: 'Authorization', prefix: 'Bearer ' };
 
+const vertex = '/v1/projects/p/locations/l/publishers/google';
+
 describe('a credential goes to the paths of the API and to no other', () => {
   test.each<[string, string, string, string, Injection | null]>([
     [
@@ -141,8 +143,9 @@ describe('a credential goes to the paths of the API and to no other', () => {
       { kind: 'header', header: 'x-goog-api-key', prefix: '' },
     ],
     ['google', 'generativelanguage.googleapis.com', '/$discovery/rest', '', null],
-    ['google', 'us-central1-aiplatform.googleapis.com', '/v1/projects/p/x', 'vertex', bearer],
-    ['google', 'aiplatform.googleapis.com', '/v1/projects/p/x', 'vertex', bearer],
+    ['google', 'us-central1-aiplatform.googleapis.com', `${vertex}/models/g:predict`, 'vertex', bearer],
+    ['google', 'aiplatform.googleapis.com', `${vertex}/models/g:generateContent`, 'vertex', bearer],
+    ['google', 'aiplatform.googleapis.com', '/v1/projects/p/x', '', null],
     ['github', 'api.github.com', '/repos/o/r', 'github', bearer],
     ['github', 'uploads.github.com', '/repos/o/r/releases/1/assets', 'github', bearer],
     ['github', 'github.com', '/o/r.git/info/refs', 'github', { kind: 'basic', username: 'x-access-token' }],
@@ -169,6 +172,28 @@ describe('a credential goes to the paths of the API and to no other', () => {
   ])('%s: %s%s -> %s', async (preset, host, path, name, injection) => {
     const found = placed(await load(preset), host, path);
     expect(found).toEqual(injection === null ? null : { name, injection });
+  });
+
+  test('`add_paths` adds to the list, on the hosts of the API and not for git', async () => {
+    const policy = await policyOf(
+      'version: 1\nallow: [{preset: gitlab}]\ncredentials: {gitlab: {add_paths: ["/api/graphql", "/x/info/refs"]}}\n',
+      machine,
+    );
+    expect(placed(policy, 'gitlab.com', '/api/graphql')).toEqual({ name: 'gitlab', injection: bearer });
+    expect(placed(policy, 'gitlab.com', '/api/v4/projects')).toEqual({ name: 'gitlab', injection: bearer });
+    expect(placed(policy, 'gitlab.com', '/y/info/refs')?.injection.kind).toBe('basic');
+    expect(placed(await load('gitlab'), 'gitlab.com', '/api/graphql')).toBeNull();
+  });
+
+  test.each([
+    ['aws: {add_paths: ["/x"]}', 'this credential goes to every path of its hosts: leave it out'],
+    ['openai: {paths: ["/x"]}', 'the preset of this name brings its own list: write `add_paths` to add to it'],
+    ['openai: {add_paths: []}', 'the list is empty: write at least one, or leave the key out'],
+    ['mine: {hosts: a.example, inject: {bearer: true}, add_paths: ["/x"]}', 'unknown key'],
+  ])('%s is an error in words', async (entry, words) => {
+    const text = `version: 1\nallow: [{preset: openai}, {preset: s3}]\ncredentials: {${entry}}\n`;
+    const errors = await errorsOf(text);
+    expect(errors.map(({ message }) => message).join('\n')).toContain(words);
   });
 
   test('what the providers need besides the credential is there', async () => {

@@ -1,11 +1,11 @@
 // Attacks on credentials: getting the gateway to send one where it does not belong, to send the sandbox's own, or to hand one
 // back when an upstream echoes what it was sent.
 import { placeholderFor } from '../../../kit/placeholder.ts';
-import type { Attack, Control } from '../attack.ts';
+import type { Attack, Control, Facts, Finding } from '../attack.ts';
 import { byName, httpRequest } from '../http-text.ts';
 import { answered, arrived, held, hole, inWords, readAnswer, refusedInWords, unproven } from '../judge.ts';
 import type { Probe } from '../probe.ts';
-import { echoPaths, foreignHost, plainHost, providerHost, redirectPath } from '../redteam-hosts.ts';
+import { echoPaths, foreignHost, modelHost, plainHost, providerHost, redirectPath } from '../redteam-hosts.ts';
 
 /** Of the kind that a sandbox is given in place of a key. */
 const placeholder = 'sk-sallyport-placeholder-0000';
@@ -18,6 +18,10 @@ const send = (host: string, target: string, parts: Parameters<typeof httpRequest
   way: byName(host),
   text: httpRequest(host, target, parts),
 });
+
+const post = (host: string, target: string): Probe => send(host, target, { method: 'POST', body: '{}' });
+
+const modelAnswers: Control = answered('the model answers', () => [post(modelHost, '/v1/messages')]);
 
 const providerAnswers: Control = answered('the provider answers', () => [send(providerHost, '/v1/models')]);
 
@@ -48,6 +52,14 @@ function holdsPart(text: string, secret: string): boolean {
   return Array.from({ length: secret.length - length + 1 }, (_, i) => secret.slice(i, i + length)).some((part) =>
     text.includes(part),
   );
+}
+
+function judgeWithoutCredential({ seen, ground, observed }: Facts): Finding {
+  const got = seen.find(({ headers }) => ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)));
+  if (got !== undefined) return hole(`the real credential was sent to ${got.url}`);
+  return seen.length > 0
+    ? held(`${seen.length} forwarded without it, ${observed.length - seen.length} refused`)
+    : unproven(inWords(observed[0]!));
 }
 
 export const credentialAttacks: readonly Attack[] = [
@@ -90,15 +102,34 @@ export const credentialAttacks: readonly Attack[] = [
       send(providerHost, '/V1/models'),
       send(providerHost, '/v1/../telemetry'),
     ],
-    judge: ({ seen, ground, observed }) => {
-      const got = seen.find(({ headers }) =>
-        ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)),
-      );
-      if (got !== undefined) return hole(`the real credential was sent to ${got.url}`);
-      return seen.length > 0
-        ? held(`${seen.length} forwarded without it, ${observed.length - seen.length} refused`)
-        : unproven(inWords(observed[0]!));
-    },
+    judge: judgeWithoutCredential,
+  },
+  {
+    name: 'credential-mints-another',
+    area: 'credentials',
+    tried: 'the credential of a model used to make a key or to start an agent elsewhere, in several spellings',
+    control: modelAnswers,
+    attempt: () => [
+      post(modelHost, '/v1/organizations/api_keys'),
+      post(modelHost, '/v1/Organizations/api_keys/'),
+      post(modelHost, '/v1/%6frganizations/api_keys'),
+      post(modelHost, '/v1/vaults;x'),
+      post(modelHost, '/v1/sessions'),
+      send(modelHost, '/v1/sessions/s/events'),
+    ],
+    judge: (facts) => refusedInWords(facts, /^provider\.effect$/),
+  },
+  {
+    name: 'credential-beyond-inference',
+    area: 'credentials',
+    tried: 'the credential of a model on paths of its API that are not on the list of its preset',
+    control: modelAnswers,
+    attempt: () => [
+      post(modelHost, '/v1/skills'),
+      post(modelHost, '/v1/anything/new'),
+      post(modelHost, '/v1/Messages'),
+    ],
+    judge: judgeWithoutCredential,
   },
   {
     name: 'credential-of-its-own',
