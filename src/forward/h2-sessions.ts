@@ -58,12 +58,15 @@ export class H2Upstream implements Perishable, Kept {
   }
 
   streamOpened(stream: ClientHttp2Stream): void {
+    const sweeper = this.#sweeper;
     this.#streams++;
     this.#open.add(stream);
     stream.once('close', () => {
       this.#open.delete(stream);
       // What had come of an answer before the upstream knew that nobody reads it.
-      if (!stream.readableEnded) this.#usefulBytes += streamWindowBytes;
+      if (!stream.readableEnded) {
+        this.#usefulBytes += this.#flood.cutBytes(stream.readableLength, streamWindowBytes, sweeper.nowMs);
+      }
     });
     this.#kept.delete(this);
     this.#endsMs = Number.POSITIVE_INFINITY;
@@ -74,7 +77,9 @@ export class H2Upstream implements Perishable, Kept {
   }
 
   countHead(headers: IncomingHttpHeaders): void {
-    for (const name in headers) this.#usefulBytes += name.length + String(headers[name]).length;
+    let bytes = 0;
+    for (const name in headers) bytes += name.length + String(headers[name]).length;
+    this.#usefulBytes += this.#flood.headBytes(bytes);
   }
 
   /** Whoever used it needs it no more. */
