@@ -107,7 +107,7 @@ export class H2Connection implements Perishable, StreamHost {
     if (this.#open.size === 0) this.#idleUntilMs = this.settings.sweeper.deadlineIn(this.settings.idleTimeoutMs);
     // What it had sent of a body before it knew that nobody reads it.
     if (!exchange.isRequestOver) {
-      this.#usefulBytes += this.#flood.cutBytes(exchange.unreadBytes, streamWindowBytes, this.settings.sweeper.nowMs);
+      this.#usefulBytes += this.#flood.cutBytes(exchange.unreadBytes, this.settings.sweeper.nowMs);
     }
     if (!byClient || this.#session.destroyed) return;
     if (this.#flood.isResetTooMany(this.settings.sweeper.nowMs)) this.#calm('takes back what it has asked for');

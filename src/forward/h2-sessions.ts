@@ -65,7 +65,7 @@ export class H2Upstream implements Perishable, Kept {
       this.#open.delete(stream);
       // What had come of an answer before the upstream knew that nobody reads it.
       if (!stream.readableEnded) {
-        this.#usefulBytes += this.#flood.cutBytes(stream.readableLength, streamWindowBytes, sweeper.nowMs);
+        this.#usefulBytes += this.#flood.cutBytes(stream.readableLength, sweeper.nowMs);
       }
     });
     this.#kept.delete(this);

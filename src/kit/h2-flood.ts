@@ -17,9 +17,10 @@ const maxUnreadPieces = 16 * 1024;
 
 /** A head can be far larger than what came of it (HPACK): it pays for so much at most. */
 const maxHeadBytes = 16 * 1024;
-/** What may be on its way for streams that were cut, all together: it pays for itself when it comes, and for nothing else. */
-const onItsWayBurstBytes = 2 * 1024 * 1024;
-const onItsWayPerSecondBytes = 512 * 1024;
+/** What may still come for a stream that was cut: twice the window of a connection. And for all of them. */
+const onItsWayBytes = 128 * 1024;
+const onItsWayBurstBytes = 4 * 1024 * 1024;
+const onItsWayPerSecondBytes = 1024 * 1024;
 
 /** What a session has sent and taken so far. */
 export interface SessionTotals {
@@ -54,9 +55,8 @@ export class H2Flood {
   }
 
   /** What a body is worth that was cut: what nobody has read of it, and what may still come before the other side knows. */
-  cutBytes(unread: number, window: number, nowMs: number): number {
-    const onItsWay = Math.max(0, window - unread);
-    return unread + (this.#onItsWay.use(onItsWay, nowMs) ? onItsWay : 0);
+  cutBytes(unread: number, nowMs: number): number {
+    return unread + (this.#onItsWay.use(onItsWayBytes, nowMs) ? onItsWayBytes : 0);
   }
 
   /** In words what there is too much of; null: nothing. */
