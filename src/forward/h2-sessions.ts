@@ -146,7 +146,7 @@ export class H2Sessions {
     return upstream === undefined || upstream.session.closed || upstream.session.destroyed ? null : upstream;
   }
 
-  /** Not `isCurrent`: all were dropped while it was dialled. Whoever waited for it may use it, and nobody after them. */
+  /** Not `isCurrent`: it was dropped while it was dialled. Whoever waited for it may use it, and nobody after them. */
   open(key: string, origin: Origin, dialled: Dialled, isCurrent = true): H2Upstream {
     const session = http2().connect(`https://${origin.host}:${origin.port}`, {
       createConnection: () => dialled.socket,
