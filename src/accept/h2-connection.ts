@@ -106,7 +106,9 @@ export class H2Connection implements Perishable, StreamHost {
     this.#open.delete(exchange);
     if (this.#open.size === 0) this.#idleUntilMs = this.settings.sweeper.deadlineIn(this.settings.idleTimeoutMs);
     // What it had sent of a body before it knew that nobody reads it.
-    if (!exchange.isRequestOver) this.#usefulBytes += streamWindowBytes;
+    if (!exchange.isRequestOver) {
+      this.#usefulBytes += this.#flood.cutBytes(exchange.unreadBytes, this.settings.sweeper.nowMs);
+    }
     if (!byClient || this.#session.destroyed) return;
     if (this.#flood.isResetTooMany(this.settings.sweeper.nowMs)) this.#calm('takes back what it has asked for');
   }
@@ -138,7 +140,9 @@ export class H2Connection implements Perishable, StreamHost {
 
   #serve(stream: ServerHttp2Stream, flags: number, raw: string[]): void {
     const headers = headerListFromRaw(raw);
-    for (const text of raw) this.#usefulBytes += text.length;
+    let headBytes = 0;
+    for (const text of raw) headBytes += text.length;
+    this.#usefulBytes += this.#flood.headBytes(headBytes);
     const length = headers.get('content-length');
     const expect = headers.get('expect');
     const framing = framingOf((flags & endStreamFlag) !== 0, length);

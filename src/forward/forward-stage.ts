@@ -80,7 +80,10 @@ class Forwarder {
 
   drop(sandboxId: string | null): void {
     this.#pool.drop(sandboxId);
-    if (sandboxId === null) this.#dialling.clear();
+    // Guards: threats.md T101. What is being dialled is for those who wait for it, and nobody after them.
+    for (const key of this.#dialling.keys()) {
+      if (sandboxId === null || key.startsWith(`${sandboxId} `)) this.#dialling.delete(key);
+    }
     this.#sessions.drop(sandboxId);
     this.circuits.drop(sandboxId);
   }
@@ -196,7 +199,7 @@ class Forwarder {
     const dial = (): Promise<Dialled> => this.#dialler.dial(origin, ['h2', 'http/1.1'], flow.sandbox.id);
     const { era } = this.#pool;
     const dialling = this.circuits.dial(flow, dial).then((dialled): Upstream => {
-      const isCurrent = era === this.#pool.era;
+      const isCurrent = this.#dialling.get(key) === dialling;
       if (dialled.protocol === 'h2') return { h2: this.#sessions.open(key, origin, dialled, isCurrent) };
       return { h1: new H1Upstream(key, dialled, this.#sweeper, era) };
     });

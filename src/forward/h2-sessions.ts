@@ -58,12 +58,15 @@ export class H2Upstream implements Perishable, Kept {
   }
 
   streamOpened(stream: ClientHttp2Stream): void {
+    const sweeper = this.#sweeper;
     this.#streams++;
     this.#open.add(stream);
     stream.once('close', () => {
       this.#open.delete(stream);
       // What had come of an answer before the upstream knew that nobody reads it.
-      if (!stream.readableEnded) this.#usefulBytes += streamWindowBytes;
+      if (!stream.readableEnded) {
+        this.#usefulBytes += this.#flood.cutBytes(stream.readableLength, sweeper.nowMs);
+      }
     });
     this.#kept.delete(this);
     this.#endsMs = Number.POSITIVE_INFINITY;
@@ -74,7 +77,9 @@ export class H2Upstream implements Perishable, Kept {
   }
 
   countHead(headers: IncomingHttpHeaders): void {
-    for (const name in headers) this.#usefulBytes += name.length + String(headers[name]).length;
+    let bytes = 0;
+    for (const name in headers) bytes += name.length + String(headers[name]).length;
+    this.#usefulBytes += this.#flood.headBytes(bytes);
   }
 
   /** Whoever used it needs it no more. */
@@ -141,7 +146,7 @@ export class H2Sessions {
     return upstream === undefined || upstream.session.closed || upstream.session.destroyed ? null : upstream;
   }
 
-  /** Not `isCurrent`: all were dropped while it was dialled. Whoever waited for it may use it, and nobody after them. */
+  /** Not `isCurrent`: it was dropped while it was dialled. Whoever waited for it may use it, and nobody after them. */
   open(key: string, origin: Origin, dialled: Dialled, isCurrent = true): H2Upstream {
     const session = http2().connect(`https://${origin.host}:${origin.port}`, {
       createConnection: () => dialled.socket,

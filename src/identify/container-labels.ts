@@ -19,6 +19,12 @@ const known = new Map([
 
 export class LabelError extends Error {
   override readonly name = 'LabelError';
+  readonly hint: string;
+
+  constructor(message: string, hint = '') {
+    super(message);
+    this.hint = hint;
+  }
 }
 
 /** As `POST /internal/containers` takes it, which judges the values. Throws a LabelError for a label it does not know. */

@@ -6,6 +6,7 @@ import type { DockerContainer } from '../kit/docker-shapes.ts';
 import type { Log } from '../kit/log.ts';
 import { nameOf } from './container-facts.ts';
 import { registrationFromLabels } from './container-labels.ts';
+import { refuseLabelsOfImage } from './image-labels.ts';
 import type { SandboxRegistry } from './registry.ts';
 import type { SandboxRecord } from './sandbox-record.ts';
 
@@ -96,6 +97,7 @@ export class LabelledContainers {
     if (held !== undefined || this.#dismissed.get(container.Id) === startedAt) return;
     const name = nameOf(container);
     try {
+      await refuseLabelsOfImage(api(), container);
       const { record } = await register(registrationFromLabels({ id: container.Id, name, labels }));
       const made = registry.lookUpId(record.id);
       if (made !== undefined) this.#labelled.set(record.id, made);

@@ -8,9 +8,12 @@ import {
   containerShape,
   type DockerContainer,
   type DockerEvent,
+  type DockerImage,
   type DockerNetwork,
+  type DockerPlatform,
   type DockerVersion,
   eventShape,
+  imageShape,
   type ListedContainer,
   listedShape,
   networkShape,
@@ -58,6 +61,12 @@ export class DockerApi {
   /** Those that run, or are paused. */
   listContainers(): Promise<readonly ListedContainer[]> {
     return this.#read('/containers/json', listedShape);
+  }
+
+  /** By id. A Docker that cannot be asked for one platform answers for another, and says so. */
+  inspectImage(id: string, platform: DockerPlatform | null): Promise<DockerImage> {
+    const query = platform === null ? '' : `?platform=${encodeURIComponent(JSON.stringify(platform))}`;
+    return this.#read(`/images/${encodeURIComponent(id)}/json${query}`, imageShape);
   }
 
   inspectNetwork(reference: string): Promise<DockerNetwork> {

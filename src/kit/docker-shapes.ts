@@ -25,9 +25,24 @@ const endpoint = z.object({
   MacAddress: textOrNone,
 });
 
+/** One of the several machines that an image can be for. */
+export const platformShape = z.object({
+  os: z.string().regex(/^[\w.]{1,32}$/),
+  architecture: z.string().regex(/^[\w.]{1,32}$/),
+  variant: z
+    .string()
+    .regex(/^[\w.]{0,32}$/)
+    .nullish()
+    .transform((value) => value ?? ''),
+});
+
 export const containerShape = z.object({
   Id: id,
   Name: text,
+  /** The id of what it was made of, which stays when the name of the image goes to another. */
+  Image: textOrNone,
+  /** Said where one id is an image for several machines. */
+  ImageManifestDescriptor: z.object({ platform: platformShape.nullish() }).nullish(),
   State: z.object({
     Running: z.boolean(),
     Paused: z.boolean(),
@@ -36,13 +51,21 @@ export const containerShape = z.object({
     StartedAt: text,
   }),
   HostConfig: z.object({ NetworkMode: text }),
-  Config: z.object({ Labels: ownLabels }),
+  Config: z.object({ Labels: ownLabels, Image: textOrNone }),
   NetworkSettings: z.object({
     Networks: z
       .record(text, endpoint)
       .nullish()
       .transform((networks) => networks ?? {}),
   }),
+});
+
+/** Without a configuration where Docker has the name of the image only. */
+export const imageShape = z.object({
+  Os: textOrNone,
+  Architecture: textOrNone,
+  Variant: textOrNone,
+  Config: z.object({ Labels: ownLabels }).nullish(),
 });
 
 export const listedShape = z.array(z.object({ Id: id, Names: z.array(text), Labels: ownLabels }));
@@ -88,6 +111,8 @@ export const eventShape = z.object({
 export const versionShape = z.object({ Version: text, ApiVersion: text });
 
 export type DockerContainer = z.infer<typeof containerShape>;
+export type DockerPlatform = z.infer<typeof platformShape>;
+export type DockerImage = z.infer<typeof imageShape>;
 export type ListedContainer = z.infer<typeof listedShape>[number];
 export type DockerNetwork = z.infer<typeof networkShape>;
 export type DockerEvent = z.infer<typeof eventShape>;

@@ -1,28 +1,34 @@
 // A view of Docker's API for a gateway that must not hold the whole of it: whoever may talk to the Docker socket is root on
-// its machine. It answers six questions about what runs, each asked anew of Docker in its own words and told with the
+// its machine. It answers seven questions about what runs, each asked anew of Docker in its own words and told with the
 // fields of docker-shapes.ts alone, and refuses everything else. Nothing of a request is ever passed on.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { DockerApi } from './docker-api.ts';
 import { asDockerError } from './docker-error.ts';
+import { type DockerPlatform, platformShape } from './docker-shapes.ts';
 
 /** Of containers and networks; a dot or a slash cannot begin one, so that no path leads elsewhere. */
 const reference = '[A-Za-z0-9][A-Za-z0-9_.-]{0,127}';
+const imageId = '(?:sha256(?::|%3A))?[0-9a-f]{64}';
 const query = '(?:\\?[\\x21-\\x7e]*)?';
 
-type Answer = (api: DockerApi, named: string) => Promise<unknown>;
+type Answer = (api: DockerApi, named: string, asked: URLSearchParams) => Promise<unknown>;
 
 /** What is answered, by path. A version in front is taken and means nothing: Docker is asked in its own. */
 const questions: readonly (readonly [RegExp, Answer])[] = [
   [path('/version'), (api) => api.version()],
   [path('/containers/json'), (api) => api.listContainers()],
   [path(`/containers/(${reference})/json`), (api, named) => api.inspectContainer(named)],
+  [
+    path(`/images/(${imageId})/json`),
+    (api, named, asked) => api.inspectImage(decodeURIComponent(named), platformOf(asked)),
+  ],
   [path(`/networks/(${reference})`), (api, named) => api.inspectNetwork(named)],
 ];
 const ping = path('/_ping');
 const events = path('/events');
 
 const refusal =
-  'this is a view of Docker that answers GET /_ping, /version, /containers/json, /containers/{id}/json, /networks/{id} and /events, and nothing else';
+  'this is a view of Docker that answers GET /_ping, /version, /containers/json, /containers/{id}/json, /images/{id}/json, /networks/{id} and /events, and nothing else';
 
 export function createDockerView(api: DockerApi, onFault: (error: unknown) => void): Server {
   const server = createServer(
@@ -55,9 +61,15 @@ async function serve(api: DockerApi, request: IncomingMessage, response: ServerR
   if (events.test(url)) return stream(api, url, response);
   for (const [pattern, answer] of questions) {
     const match = pattern.exec(url);
-    if (match !== null) return say(response, 200, await answer(api, match[1] ?? ''));
+    if (match !== null)
+      return say(response, 200, await answer(api, match[1] ?? '', new URLSearchParams(url.split('?')[1])));
   }
   say(response, 403, { message: refusal });
+}
+
+function platformOf(asked: URLSearchParams): DockerPlatform | null {
+  const text = asked.get('platform');
+  return text === null ? null : platformShape.parse(JSON.parse(text));
 }
 
 /** The events the witness wants, whatever the filters of the request say. It ends when Docker's own stream does. */

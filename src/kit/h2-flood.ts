@@ -15,6 +15,13 @@ const resetsPerSecond = 64;
 /** Pieces of bodies that wait unread: each takes some 400 bytes, however small it is. 128 streams of 16 KiB pieces have 2048. */
 const maxUnreadPieces = 16 * 1024;
 
+/** A head can be far larger than what came of it (HPACK): it pays for so much at most. */
+const maxHeadBytes = 16 * 1024;
+/** What may still come for a stream that was cut: twice the window of a connection. And for all of them. */
+const onItsWayBytes = 128 * 1024;
+const onItsWayBurstBytes = 4 * 1024 * 1024;
+const onItsWayPerSecondBytes = 1024 * 1024;
+
 /** What a session has sent and taken so far. */
 export interface SessionTotals {
   readonly wireBytes: number;
@@ -27,17 +34,29 @@ export interface SessionTotals {
 export class H2Flood {
   readonly #resets: Allowance;
   readonly #waste: Allowance;
+  readonly #onItsWay: Allowance;
   #wasteBytes = 0;
 
   /** `burstBytes`: what may carry nothing of all that comes at once. */
   constructor(nowMs: number, burstBytes = usualBurstBytes) {
     this.#resets = new Allowance(resetBurst, resetsPerSecond, nowMs);
     this.#waste = new Allowance(burstBytes, wastePerSecondBytes, nowMs);
+    this.#onItsWay = new Allowance(onItsWayBurstBytes, onItsWayPerSecondBytes, nowMs);
   }
 
   /** The client has taken back a request that was under way. True: once too often. */
   isResetTooMany(nowMs: number): boolean {
     return !this.#resets.use(1, nowMs);
+  }
+
+  /** What the head of a message is worth. */
+  headBytes(decoded: number): number {
+    return Math.min(decoded, maxHeadBytes);
+  }
+
+  /** What a body is worth that was cut: what nobody has read of it, and what may still come before the other side knows. */
+  cutBytes(unread: number, nowMs: number): number {
+    return unread + (this.#onItsWay.use(onItsWayBytes, nowMs) ? onItsWayBytes : 0);
   }
 
   /** In words what there is too much of; null: nothing. */

@@ -100,8 +100,9 @@ function holderArguments(
     // Docker turns IPv6 off where it has given no address.
     ...(existsSync('/proc/sys/net/ipv6') ? ['--sysctl', 'net.ipv6.conf.all.disable_ipv6=0'] : []),
     ...['--user', `${options.uid}:${options.uid}`, '--read-only', '--workdir', '/'],
-    // An image could have its own code loaded into the holder, and the holder outlive its launcher by it.
-    ...variables.filter((name) => name !== 'PATH').flatMap((name) => ['--env', name]),
+    // An image could have its own code loaded into the holder, and the holder outlive its launcher by it. Emptied, not only
+    // named: docker would look up what the user has under that name.
+    ...variables.filter((name) => name !== 'PATH').flatMap((name) => ['--env', `${name}=`]),
     ...file('/dev/null', '/etc/ld.so.preload'),
     ...files.flatMap(({ source, target }) => file(source, target)),
     ...['--entrypoint', entry, '--', imageName(options.image)],

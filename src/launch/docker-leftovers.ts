@@ -1,9 +1,12 @@
 // Whose container is it? Every container carries the launcher that started it, so that the next start can tell what a
-// killed launcher left behind. Never touches a container whose launcher may still live, nor one without our label.
+// killed launcher left behind. Never touches a container whose launcher may still live, nor one without our label and name.
+// Guards: threats.md T100
 import { readFileSync, readlinkSync } from 'node:fs';
 import { createDockerCommand, type DockerCommand, type DockerOptions } from './docker-command.ts';
 
 const labelName = 'sallyport.launcher';
+/** A container has the labels of its image too, which may come from a sandbox that somebody saved. Its name has nobody's. */
+const ownName = /^sallyport-[0-9a-f]{16}(?:-command)?$/;
 
 /** A process for ever: its number alone is given to another after it ended, or after the next boot. */
 export interface ProcessIdentity {
@@ -30,11 +33,16 @@ export async function removeLeftovers(docker: DockerCommand): Promise<readonly s
   const self = thisProcess();
   const dead = listed.split('\n').flatMap((line) => {
     const [name, label] = line.split(' ');
-    return name && label && isGone(label, self) ? [name] : [];
+    return name && label && isLeftover(name, label, self) ? [name] : [];
   });
   // One that another start is removing too, or that --rm just took, is as good as removed.
   if (dead.length > 0) await docker.run(['rm', '--force', '--volumes', '--', ...dead]).catch(() => '');
   return dead;
+}
+
+/** A launcher of ours named it, and is gone. */
+export function isLeftover(name: string, label: string, self: ProcessIdentity): boolean {
+  return ownName.test(name) && isGone(label, self);
 }
 
 /** Only what is certain: a label that cannot be read, or one of another pid namespace, is left alone. */

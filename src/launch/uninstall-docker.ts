@@ -1,7 +1,7 @@
 // What was made in Docker: the set-up of docker-compose.yml and whatever else carries our label, and containers that a killed
 // launcher left behind. Only what is labelled as ours; a container whose launcher may still live is left alone.
 import { createDockerCommand, type DockerCommand, type DockerOptions } from './docker-command.ts';
-import { isGone, launcherLabel } from './docker-leftovers.ts';
+import { isLeftover, launcherLabel } from './docker-leftovers.ts';
 import type { Found, Kept, Removable } from './uninstall-item.ts';
 
 /** Not the label of a Compose project, which also lies on what the agent worked on, and on any project in a folder of our name. */
@@ -70,6 +70,14 @@ async function findSort(docker: DockerCommand, sort: Sort): Promise<Found> {
   for (const line of await lines(docker, [...sort.list, '--filter', `label=${ownLabel}`, '--format', sort.format])) {
     const [id = '', name = ''] = line.split(' ');
     const isNamedImage = sort.kind === 'image' && !name.includes('<none>');
+    if (sort.kind === 'container' && (await isLabelledByOther(docker, id))) {
+      kept.push({
+        what: `container ${name}`,
+        why: 'has our label from its image, which is not one of ours: it may be built on one',
+        how: `docker rm --force ${name}`,
+      });
+      continue;
+    }
     if (isNamedImage && !ownImage.test(name)) {
       kept.push({
         what: `image ${name}`,
@@ -80,6 +88,19 @@ async function findSort(docker: DockerCommand, sort: Sort): Promise<Found> {
     } else removable.push(removableOf(docker, sort, isNamedImage ? name : id, name));
   }
   return { removable, kept };
+}
+
+/** Whether a container has our label from an image that has none of our names. Unknown, where the image is gone: it may be. */
+async function isLabelledByOther(docker: DockerCommand, container: string): Promise<boolean> {
+  try {
+    const image = (await docker.run(['inspect', '--format', '{{.Image}}', '--', container])).trim();
+    const format = '{{json .RepoTags}} {{index .Config.Labels "sallyport-managed"}}';
+    const [tags, label] = (await docker.run(['image', 'inspect', '--format', format, '--', image])).trim().split(' ');
+    const names = (JSON.parse(tags!) ?? []) as string[];
+    return label === 'true' && !names.some((name) => ownImage.test(name));
+  } catch {
+    return true;
+  }
 }
 
 /** Containers of `sallyport run --image` whose launcher was killed. */
@@ -95,11 +116,11 @@ async function findLeftovers(docker: DockerCommand, known: ReadonlySet<string>):
   for (const line of await lines(docker, [...sort!.list, '--filter', `label=${launcherName}`, '--format', format])) {
     const [id = '', name = '', label = ''] = line.split(' ');
     if (known.has(`container ${name}`)) continue;
-    if (isGone(label, identity)) removable.push(removableOf(docker, sort!, id, name));
+    if (isLeftover(name, label, identity)) removable.push(removableOf(docker, sort!, id, name));
     else {
       kept.push({
         what: `container ${name}`,
-        why: 'is a sandbox whose launcher may still be running',
+        why: 'is a sandbox whose launcher may still be running, or of an image that was made of one',
         how: `End the \`sallyport run\` that started it; if there is none: docker rm --force ${name}`,
       });
     }

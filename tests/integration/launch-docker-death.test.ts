@@ -129,19 +129,22 @@ test('only what belongs to a launcher that is gone is removed', async () => {
     unreadable: 'x',
     foreign: null,
   };
-  for (const [name, label] of Object.entries(labels))
+  // As launchers name them.
+  const kinds = Object.keys(labels);
+  const named = (kind: string): string => `sallyport-${String(kinds.indexOf(kind)).padStart(16, '0')}`;
+  for (const [kind, label] of Object.entries(labels))
     await dockerd.docker(
       'create',
       '--name',
-      name,
+      named(kind),
       ...(label === null ? [] : ['--label', `${key}=${label}`]),
       'tools:1',
       'sh',
     );
   const removed = await cleanDockerLeftovers({ environment: dockerd.environment });
-  expect([...removed].sort()).toEqual(['another-boot', 'no-such-process', 'pid-used-again']);
+  expect([...removed].sort()).toEqual(['another-boot', 'no-such-process', 'pid-used-again'].map(named).sort());
   const left = await dockerd.containers();
   expect([...left].sort()).toEqual(
-    ['alive', 'another-pid-namespace', 'foreign', 'unreadable'].map((name) => `${name} created`),
+    ['alive', 'another-pid-namespace', 'foreign', 'unreadable'].map((kind) => `${named(kind)} created`).sort(),
   );
 });

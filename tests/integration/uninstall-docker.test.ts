@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DockerWorld, startDockerWorld } from '../support/docker-world.ts';
 import { makeUninstallGround, type UninstallGround } from '../support/uninstall-ground.ts';
 
+/** As a launcher names them. */
+const leftover = 'sallyport-0123456789abcdef';
 const ours = ['--label', 'sallyport-managed=true'];
 /** What Compose puts on everything of a clone in a folder of our name, and of any project in one: also on what is not ours. */
 const theirs = ['--label', 'com.docker.compose.project=sallyport'];
@@ -57,7 +59,7 @@ beforeAll(async () => {
       'run',
       '--detach',
       '--name',
-      'leftover',
+      leftover,
       '--label',
       'sallyport.launcher=an-old-boot/1/2/3',
       '--network',
@@ -116,7 +118,7 @@ test('--docker removes what carries our label and what dead launchers left; ever
   const { code, out } = await ground.uninstall(['--yes', '--docker'], { env });
   expect([code, out]).toEqual([0, expect.stringContaining('removed  container ours')]);
   for (const gone of [
-    'container leftover',
+    `container ${leftover}`,
     'network our-network',
     'volume our-volume',
     'image sallyport-gateway:latest',

@@ -18,7 +18,7 @@ beforeAll(async () => {
   await dockerd.importImage(
     'planted:1',
     { programs: ['cat'], copies, texts: { '/etc/ld.so.preload': '/planted-too.so\n' } },
-    ['ENV LD_PRELOAD=/planted.so', 'ENV LD_LIBRARY_PATH=/'],
+    ['ENV LD_PRELOAD=/planted.so', 'ENV LD_LIBRARY_PATH=/', 'ENV SECRET=none'],
   );
 });
 
@@ -26,20 +26,23 @@ afterAll(async () => {
   await dockerd?.stop();
 });
 
-test('the holder maps nothing of the image', async () => {
+// The user may have variables of the same names: a name without a value would hand theirs to the holder.
+test.each([
+  ['', {}],
+  [', also where the user has what it names', { LD_PRELOAD: '/planted.so', SECRET: 'of-the-user' }],
+] as const)('the holder maps nothing of the image%s', async (_case, own) => {
   // The same image, started without care.
   const careless = await dockerd.docker('run', '--rm', '--network', 'none', 'planted:1', 'cat', '/proc/self/maps');
   for (const library of ['/planted.so', '/planted-too.so']) expect(careless.stdout).toContain(library);
 
-  const prepared = await createDockerLauncher({ image: 'planted:1', environment: dockerd.environment }).prepare(
-    'piped',
-  );
+  const environment = { ...dockerd.environment, ...own };
+  const prepared = await createDockerLauncher({ image: 'planted:1', environment }).prepare('piped');
   try {
     const children = readFileSync(`/proc/${prepared.pid}/task/${prepared.pid}/children`, 'utf8').trim().split(' ');
     expect(children).toHaveLength(1);
     for (const pid of [prepared.pid, ...children]) {
-      const mapped = readFileSync(`/proc/${pid}/maps`, 'utf8');
-      expect(mapped).not.toContain('planted');
+      expect(readFileSync(`/proc/${pid}/maps`, 'utf8')).not.toContain('planted');
+      expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('of-the-user');
     }
     expect(readFileSync(`/proc/${children[0]}/maps`, 'utf8')).toMatch(/libc\.|ld-musl|\/cat/);
   } finally {

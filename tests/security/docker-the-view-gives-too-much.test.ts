@@ -84,6 +84,17 @@ describe('the view of Docker shows what the witness needs', () => {
     expect(text).not.toContain('"image"');
   });
 
+  test('an image by its id, without anything but its own labels', async () => {
+    const changes = [`ENV KEY=${secret}`, `LABEL other=${secret}`, 'LABEL sallyport.repos=o/r', 'CMD ["sleep"]'];
+    await world.importImage('telling', { programs: ['sleep'] }, changes);
+    const id = await world.must('image', 'inspect', '--format', '{{.Id}}', 'telling');
+    const reply = await ask(`/images/${id}/json`);
+    expect(reply).toMatchObject({ status: 200 });
+    expect(JSON.parse(reply.text).Config).toEqual({ Labels: { 'sallyport.repos': 'o/r' } });
+    expect(reply.text).not.toContain(secret);
+    expect((await ask(`/images/${id}/json`, 'GET', world.socket)).text).toContain(secret);
+  });
+
   test('a container it has not is a 404', async () => {
     expect(await ask('/containers/nobody/json')).toMatchObject({ status: 404 });
   });
@@ -122,6 +133,10 @@ describe('and nothing else', () => {
     ['GET', '/networks'],
     ['GET', '/info'],
     ['GET', '/images/json'],
+    ['GET', '/images/waits/json'],
+    ['GET', `/images/sha256:${'0'.repeat(64)}/history`],
+    ['GET', `/images/sha256:${'0'.repeat(64)}/get`],
+    ['GET', `/images/sha256:${'0'.repeat(64)}%2f..%2fget/json`],
     ['GET', '/secrets'],
     ['GET', '/'],
     ['GET', 'http://docker/containers/json'],

@@ -14,13 +14,15 @@ import {
   headersFrame,
   hpack,
   requestFields,
+  resetFrame,
 } from '../support/raw-http2.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
-import { openTls } from '../support/tunnel-client.ts';
+import { openHttp2, openTls } from '../support/tunnel-client.ts';
 
 const host = 'far.example';
 const keyed = 'keyed.example';
+const readOnly = 'read.example';
 const enhanceYourCalm = 11;
 const [headers, priority, settings, ping, goaway, windowUpdate, continuation] = [1, 2, 4, 6, 7, 8, 9];
 const folder = mkdtempSync(join(tmpdir(), 'sallyport-gate-'));
@@ -42,7 +44,7 @@ beforeAll(async () => {
     response.on('close', () => underway--);
   });
   gateway = await startTestGateway({
-    allow: [{ host }, { host: keyed }],
+    allow: [{ host }, { host: keyed }, { host: readOnly, methods: ['GET'] }],
     // Not to be had: until then nobody reads the body of a request that needs it.
     credentials: {
       slow: {
@@ -67,7 +69,7 @@ async function peerTo(name: string): Promise<FramePeer> {
   return new FramePeer(await openTls(gateway, `${name}:443`, { caPath: gateway.caPath, alpn: ['h2'] }), false);
 }
 
-const post = (name: string): Buffer => headersFrame(1, requestFields(name, 'POST', '/held'), 0);
+const post = (name: string, stream = 1): Buffer => headersFrame(stream, requestFields(name, 'POST', '/held'), 0);
 const get = (stream: number, path = '/held'): Buffer =>
   headersFrame(stream, requestFields(host, 'GET', path), endStream);
 
@@ -87,6 +89,18 @@ function wordOf(value: number): Buffer {
   return word;
 }
 
+/** One field of 4000 bytes, fourteen times: written out once, and then by its number in the table. */
+function unfolding(isFirst: boolean): Buffer {
+  const large = Buffer.concat([
+    Buffer.from([0x40, 1]),
+    Buffer.from('x'),
+    Buffer.from([0x7f, 0xa1, 0x1e]),
+    Buffer.alloc(4000, 'y'),
+  ]);
+  const fields = hpack(requestFields(host, 'GET', '/fine'));
+  return Buffer.concat([fields, ...(isFirst ? [large] : []), Buffer.alloc(14, 0xbe)]);
+}
+
 describe('frames that no request needs', () => {
   test.each<[string, boolean, Buffer]>([
     ['pings', true, frame(ping!, 0, 0, Buffer.alloc(8))],
@@ -104,6 +118,31 @@ describe('frames that no request needs', () => {
     // A newer nghttp2 (that of Node 24) is sooner with some of them, and does not say what it was.
     expect(written).toBeLessThanOrEqual(1);
     if (isOursToEnd) expect(written).toBe(1);
+  });
+
+  // What a request brings along is no waste. It must not pay for more than has come.
+  test.each<[string, string, (stream: number) => Buffer]>([
+    [
+      'requests whose heads are small on the wire and large here',
+      host,
+      (stream) => frame(headers!, 4 | endStream, stream, unfolding(stream === 1)),
+    ],
+    [
+      'requests that are taken back before any of their body comes',
+      keyed,
+      (stream) => Buffer.concat([post(keyed, stream), resetFrame(stream, 8)]),
+    ],
+  ])('pings, paid for by %s', async (_what, name, request) => {
+    const peer = await peerTo(name);
+    for (let n = 0; n < 200 && !peer.closed; n++) {
+      peer.send(request(2 * n + 1));
+      if (n % 20 < 19) continue;
+      if (name === host) await eventually(() => peer.closed || peer.outcome(2 * n + 1).answered, 'they are answered');
+      else await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(peer.closed).toBe(false);
+    await flood(peer, frame(ping!, 0, 0, Buffer.alloc(8)), 8 * 1024 * 1024);
+    expect(goawayCode(peer)).toBe(enhanceYourCalm);
   });
 
   test('settings, which must all be acknowledged', async () => {
@@ -174,6 +213,22 @@ describe('what is small on the wire and large here', () => {
     await eventually(() => peer.outcome(2 ** 31 - 1).answered, 'it is answered');
     peer.socket.destroy();
   });
+});
+
+test('uploads that are refused before they are read cost nobody its connection', async () => {
+  const session = await openHttp2(gateway, readOnly, { caPath: gateway.caPath });
+  for (let n = 0; n < 30; n++) {
+    const stream = session.request({ ':method': 'POST', ':path': '/x', ':authority': readOnly });
+    stream.on('error', () => {});
+    stream.end(Buffer.alloc(60 * 1024));
+    const status = await new Promise((resolve) => {
+      stream.on('response', (fields) => resolve(fields[':status']));
+      stream.on('close', () => resolve(null));
+    });
+    expect([n, status]).toEqual([n, 403]);
+  }
+  expect(session.destroyed || session.closed).toBe(false);
+  session.destroy();
 });
 
 test('and others are served as before', async () => {

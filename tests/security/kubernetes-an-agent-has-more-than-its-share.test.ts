@@ -119,6 +119,19 @@ describe('files are kept apart', () => {
   });
 });
 
+describe('the node', () => {
+  test('what an agent can write is bounded: a full disk would have the kubelet end the pods of others', () => {
+    for (const variant of ['sandbox', 'sidecar'] as const) {
+      const { resources, volumeMounts = [] } = containerOf(variant, 'agent');
+      expect(resources?.limits).toMatchObject({ 'ephemeral-storage': expect.stringMatching(/^\d+Gi$/) });
+      // It bounds volumes on the disk of the node: none of those it writes is in memory.
+      const written = volumeMounts.filter(({ readOnly }) => readOnly !== true).map(({ name }) => name);
+      for (const volume of podOf(variant).volumes.filter(({ name }) => written.includes(name)))
+        expect(volume).toEqual({ name: volume.name, emptyDir: {} });
+    }
+  });
+});
+
 describe('the network', () => {
   const policies = (variant: (typeof variants)[number]) =>
     readManifests(variant).filter(({ kind }) => kind === 'NetworkPolicy');
@@ -155,6 +168,12 @@ describe('the network', () => {
         ports: [{ protocol: 'TCP', port: 8443 }],
       },
     ]);
+  });
+
+  // The cluster's own setting is five dots: api.github.com would first be looked for as a Service of the cluster, and whoever
+  // may make a namespace `com` could answer.
+  test.each(['gateway', 'sidecar'] as const)('%s: a name with a dot is looked up as it is', (variant) => {
+    expect(podOf(variant).dnsConfig).toEqual({ options: [{ name: 'ndots', value: '1' }] });
   });
 
   test('neither a gateway nor a pod with one reaches private addresses, but for the name server', () => {

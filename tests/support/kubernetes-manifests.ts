@@ -51,7 +51,10 @@ export interface PodSpec {
   readonly hostPID?: boolean;
   readonly hostIPC?: boolean;
   readonly dnsPolicy?: string;
-  readonly dnsConfig?: { readonly nameservers: readonly string[] };
+  readonly dnsConfig?: {
+    readonly nameservers?: readonly string[];
+    readonly options?: readonly { readonly name: string; readonly value: string }[];
+  };
   readonly securityContext: SecurityContext;
   readonly initContainers?: readonly Container[];
   readonly containers: readonly Container[];

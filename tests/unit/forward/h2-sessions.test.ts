@@ -57,6 +57,20 @@ describe('a session to an upstream is closed for what comes on it', () => {
     expect(ends).toEqual([enhanceYourCalm]);
   });
 
+  test('however many answers were broken off, or unfolded from little, before', () => {
+    const { upstream, socket, ends } = open();
+    for (let n = 0; n < 100; n++) {
+      const stream = streamOf();
+      upstream.streamOpened(stream);
+      upstream.countHead({ 'x-large': 'y'.repeat(60_000) });
+      stream.emit('close');
+    }
+    socket.bytesRead += 8 * mebibyte;
+    upstream.expire();
+    expect(upstream.tooMuch).toContain('carry nothing');
+    expect(ends).toEqual([enhanceYourCalm]);
+  });
+
   test('when it waits unread in more pieces than any use has', () => {
     const { upstream, socket, ends } = open();
     socket.bytesRead = 100_000;

@@ -29,9 +29,13 @@ const api = {
       Name: `/${found.name}`,
       State: { Running: true, Paused: false, Restarting: false, Pid: 7, StartedAt: found.startedAt },
       HostConfig: { NetworkMode: 'net' },
-      Config: { Labels: found.labels },
+      Image: `sha256:${id}`,
+      Config: { Labels: found.labels, Image: 'image' },
       NetworkSettings: { Networks: {} },
     };
+  },
+  async inspectImage() {
+    return { Os: 'linux', Architecture: 'amd64', Variant: '', Config: { Labels: {} } };
   },
   async listContainers() {
     return [...running].map(([Id, { name, labels }]) => ({ Id, Names: [name], Labels: labels }));
