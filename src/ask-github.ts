@@ -3,7 +3,7 @@
 // while. What GitHub says is believed only in the form that is expected.
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { type AskPorts, askUpstream, type Question } from './ask-upstream.ts';
+import { AnsweredWithStatus, type AskPorts, askUpstream, type Question } from './ask-upstream.ts';
 import type { GithubQuestions } from './authorize/github/github-ports.ts';
 import type { Identified, Permission } from './flow/flow.ts';
 import { Refusal } from './flow/refusal.ts';
@@ -73,9 +73,10 @@ function noAnswer({ canonical: { host } }: Identified, cause: unknown): Refusal 
   return new Refusal('upstream.protocol', `${host} answered a question of the gateway with something else`, { cause });
 }
 
-/** GitHub says 404 for what the credential may not see. */
+/** GitHub says 404 for what the credential may not see. Every other status is a failure, and tells nothing of the repository. */
 function notThere(error: unknown): null {
-  if (error instanceof Refusal && error.code === 'push.undecided') return null;
+  const cause = error instanceof Refusal ? error.cause : null;
+  if (cause instanceof AnsweredWithStatus && cause.status === 404) return null;
   throw error;
 }
 

@@ -40,6 +40,17 @@ export interface Question {
   readonly maxAnswerBytes: number;
 }
 
+/** What the far side said instead of an answer; the cause of the refusal that came of it. */
+export class AnsweredWithStatus extends Error {
+  override readonly name = 'AnsweredWithStatus';
+  readonly status: number;
+
+  constructor(status: number, told: string) {
+    super(`status ${status} ${told}`);
+    this.status = status;
+  }
+}
+
 const defaultTimeoutMs = 120_000;
 /** Of an answer that is not one, for the operator. */
 const maxWordsBytes = 2_000;
@@ -131,7 +142,7 @@ function consumerOf(
   question: Question,
   take: (chunk: Buffer) => Promise<void> | void,
 ): AnswerConsumer {
-  if (head.status !== 200) return wordsOf(head, host);
+  if (head.status !== 200) return wordsOf(head, host, question);
   // Codings are not asked for: what came would not be what was counted.
   if (head.headers.has('content-encoding')) throw notAnAnswer(host, 'compressed its answer though it was not asked to');
   const types = head.headers.getAll('content-type');
@@ -160,14 +171,14 @@ function isOfType(type: string, expected: string | RegExp): boolean {
 }
 
 /** Reads as much of an unwelcome answer as an operator wants to see, and ends in the refusal that it amounts to. */
-function wordsOf(head: ResponseHead, host: string): AnswerConsumer {
+function wordsOf(head: ResponseHead, host: string, question: Question): AnswerConsumer {
   const pieces: Buffer[] = [];
   let bytes = 0;
   const end = (): never => {
     const words = Buffer.concat(pieces).subarray(0, maxWordsBytes).toString('utf8');
     const location = head.headers.get('location');
     const told = printableText(location === undefined ? words : `to ${location}: ${words}`);
-    throw unwelcome(head.status, host, new Error(`status ${head.status} ${told}`));
+    throw unwelcome(host, question, new AnsweredWithStatus(head.status, told));
   };
   return {
     take: (chunk) => {
@@ -179,11 +190,13 @@ function wordsOf(head: ResponseHead, host: string): AnswerConsumer {
   };
 }
 
-function unwelcome(status: number, host: string, cause: Error): Refusal {
+function unwelcome(host: string, { operation }: Question, cause: AnsweredWithStatus): Refusal {
+  const { status } = cause;
+  const judged = operation === null ? 'this call' : 'this push';
   if (status === 401 || status === 403 || status === 404) {
     return new Refusal(
       'push.undecided',
-      `this push cannot be judged: ${host} refused the question that the gateway asks about it (status ${status})`,
+      `${judged} cannot be judged: ${host} refused the question that the gateway asks about it (status ${status})`,
       {
         rule,
         hint: 'The operator must give the gateway a credential that may read this repository, not only write to it.',
@@ -192,13 +205,17 @@ function unwelcome(status: number, host: string, cause: Error): Refusal {
     );
   }
   if (status >= 300 && status < 400) {
+    const hint =
+      operation === null
+        ? 'Name the repository as it is called now.'
+        : 'Push to the address that the repository has now: `git remote set-url` changes it.';
     return new Refusal(
       'push.undecided',
-      `this push cannot be judged: ${host} says that the repository is to be found elsewhere (status ${status})`,
-      { rule, hint: 'Push to the address that the repository has now: `git remote set-url` changes it.', cause },
+      `${judged} cannot be judged: ${host} says that the repository is to be found elsewhere (status ${status})`,
+      { rule, hint, cause },
     );
   }
-  return notAnAnswer(host, `answered a question about this push with status ${status}`, cause);
+  return notAnAnswer(host, `answered a question about ${judged} with status ${status}`, cause);
 }
 
 function notAnAnswer(host: string, what: string, cause?: unknown): Refusal {

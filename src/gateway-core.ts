@@ -13,6 +13,7 @@ import { type Audit, type AuditParts, createAudit } from './audit/audit-stage.ts
 import { createAuthorizeStage } from './authorize/authorize-stage.ts';
 import { ModelBudget } from './authorize/budget.ts';
 import { createCallerBrake } from './authorize/flood-brake.ts';
+import { PushRoom } from './authorize/git/push-room.ts';
 import type { GithubPorts } from './authorize/github/github-ports.ts';
 import { RequestLimits } from './authorize/limits.ts';
 import type { Asking, InsideDesk } from './flow/approvals.ts';
@@ -144,6 +145,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
     identify: createIdentifyStage(registry),
     authorize: createAuthorizeStage(policy, new RequestLimits({ limits, meters: parts.meters }), {
       spool,
+      pushRoom: new PushRoom(),
       ...github,
       lfsTickets,
       budget,

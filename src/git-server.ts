@@ -9,7 +9,7 @@ import { AcknowledgmentReader } from './git-wire/fetch-acknowledgments.ts';
 import {
   abilitiesOf,
   type FetchQuestion,
-  parseLsRefs,
+  LsRefsReader,
   type RemoteRef,
   renderFetchRequest,
   renderHaveQuestion,
@@ -21,6 +21,7 @@ import { GitRemoteError } from './git-wire/git-remote-error.ts';
 import { GitWireError } from './git-wire/git-wire-error.ts';
 import type { Commit } from './git-wire/object-commit.ts';
 import { PackStore } from './git-wire/pack-store.ts';
+import { OverBudget, WorkBudget } from './git-wire/work-budget.ts';
 import { type Spool, SpoolFull } from './kit/spool.ts';
 
 export interface GitServerPorts extends AskPorts {
@@ -50,19 +51,24 @@ const idsPerQuestion = 200;
 const havesPerQuestion = 5_000;
 /** Nested objects may take a few questions; more of them are a maze that somebody built. */
 const maxRounds = 8;
+/** Of one push: more are asked only by one that was made for it. */
+const maxQuestions = 600;
+/** For a call that brings no pack. */
+const withoutPack = { maxHeldBytes: 64 * 1024 ** 2, maxWorkBytes: 1024 ** 3 };
 const version2 = ['Git-Protocol', 'version=2'] as const;
 
 type Memory = LRUCache<string, ServerAbilities>;
 
 export function createGitServer(ports: GitServerPorts): OpenGitServer {
   const memory: Memory = new LRUCache({ max: maxRepositories, ttl: abilitiesMs });
-  return (flow, permission, signal) => {
+  return (flow, permission, signal, budget = new WorkBudget(withoutPack)) => {
     if (permission.git === null) throw new Error('a git server was asked for by a request that is not of git');
     const { scheme, host, port } = flow.canonical;
     // By sandbox too: what one may learn of a server, another need not.
     const key = `${flow.sandbox.id} ${scheme}://${host}:${port}/${permission.git.repository}`;
     const limits = { ...defaultLimits, ...ports.limits };
-    return new AskedServer(ports, { flow, permission, signal }, permission.git.rawRepositoryPath, limits, memory, key);
+    const asker = { flow, permission, signal };
+    return new AskedServer(ports, asker, permission.git.rawRepositoryPath, limits, memory, key, budget);
   };
 }
 
@@ -73,9 +79,20 @@ class AskedServer implements GitServer {
   readonly #limits: GitServerLimits;
   readonly #memory: Memory;
   readonly #key: string;
+  readonly #budget: WorkBudget;
+  #questions = 0;
   #asking: Promise<ServerAbilities> | null = null;
 
-  constructor(ports: GitServerPorts, asker: Asker, path: string, limits: GitServerLimits, memory: Memory, key: string) {
+  constructor(
+    ports: GitServerPorts,
+    asker: Asker,
+    path: string,
+    limits: GitServerLimits,
+    memory: Memory,
+    key: string,
+    budget: WorkBudget,
+  ) {
+    this.#budget = budget;
     this.#ports = ports;
     this.#asker = asker;
     this.#path = path;
@@ -89,14 +106,9 @@ class AskedServer implements GitServer {
     return this.#inOurWords(async () => {
       const abilities = await this.#abilities();
       const body = renderLsRefsRequest(prefixes, abilities);
-      const pieces: Buffer[] = [];
-      await this.#ask(uploadPack(this.#path, body, this.#limits.maxRefsBytes), (chunk) => {
-        pieces.push(chunk);
-      });
-      // A prefix is a wish: a server may send others as well (gitprotocol-v2).
-      return parseLsRefs(Buffer.concat(pieces)).filter(({ name }) =>
-        prefixes.some((prefix) => name.startsWith(prefix)),
-      );
+      const reader = new LsRefsReader(prefixes, this.#budget);
+      await this.#ask(uploadPack(this.#path, body, this.#limits.maxRefsBytes), (chunk) => reader.feed(chunk));
+      return reader.end();
     });
   }
 
@@ -122,8 +134,9 @@ class AskedServer implements GitServer {
       const abilities = await this.#abilities();
       const found = new Set<string>();
       for (let at = 0; at < ids.length; at += havesPerQuestion) {
-        const reader = new AcknowledgmentReader();
-        const body = renderHaveQuestion(tip, ids.slice(at, at + havesPerQuestion), abilities);
+        const asked = ids.slice(at, at + havesPerQuestion);
+        const reader = new AcknowledgmentReader(asked);
+        const body = renderHaveQuestion(tip, asked, abilities);
         await this.#ask(uploadPack(this.#path, body, this.#limits.maxPackBytes), (chunk) => reader.feed(chunk));
         for (const id of reader.end()) found.add(id);
       }
@@ -166,7 +179,8 @@ class AskedServer implements GitServer {
 
   async #fetch<T>(question: FetchQuestion, read: (fetched: Fetched) => Promise<T>): Promise<T> {
     const store = new PackStore(this.#limits.maxMemoryBytes, () => this.#ports.spool.open());
-    const pack = new FetchedPack(store, this.#limits);
+    const budget = this.#budget.part();
+    const pack = new FetchedPack(store, this.#limits, budget);
     try {
       const body = renderFetchRequest(question, await this.#abilities());
       // Side-bands add five bytes in up to 65,520, or in far fewer.
@@ -175,6 +189,7 @@ class AskedServer implements GitServer {
       return await read(await pack.end());
     } finally {
       pack.destroy();
+      budget.close();
       await store.close();
     }
   }
@@ -196,6 +211,9 @@ class AskedServer implements GitServer {
   }
 
   #ask(question: Question, take: (chunk: Buffer) => Promise<void> | void): Promise<void> {
+    if (++this.#questions > maxQuestions) {
+      throw new OverBudget(`judging this push takes more than ${maxQuestions} questions to the server`);
+    }
     return askUpstream(this.#ports, this.#asker, question, take);
   }
 
@@ -223,7 +241,7 @@ class AskedServer implements GitServer {
           cause: error,
         });
       }
-      if (!(error instanceof GitWireError)) throw error;
+      if (!(error instanceof GitWireError) || error instanceof OverBudget) throw error;
       throw new GitWireError(error.code, `the answer of ${host} about this push cannot be used: ${error.message}`);
     }
   }

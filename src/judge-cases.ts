@@ -16,6 +16,7 @@ import { zeroId } from './git-wire/ref-name.ts';
 import type { JudgedCase } from './policy/case-verdict.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 import type { CasePush, CaseRequest, CaseSandbox, PolicyCase } from './policy/policy-cases.ts';
+import { tokenEndpointAt } from './policy/token-endpoints.ts';
 import { type Rehearsed, type RehearsedRequest, rehearse } from './rehearse.ts';
 
 /** What decides is not here: a server that nobody can ask, or a body that only the door reads. */
@@ -178,12 +179,9 @@ function rulesTouched(policy: CompiledPolicy, sandbox: Sandbox, { method, url }:
 
 /** Token endpoints are answered at the door: no credential goes there. */
 function credentialOf(
-  { credentials }: CompiledPolicy,
+  policy: CompiledPolicy,
   { credential }: Permission,
   { host, path }: CanonicalRequest,
 ): string | null {
-  const isAnswered = [...credentials.values()].some(({ login }) =>
-    login?.tokenEndpoints.some((endpoint) => endpoint.host === host && endpoint.path === path),
-  );
-  return isAnswered ? null : credential;
+  return tokenEndpointAt(policy, host, path) === undefined ? credential : null;
 }

@@ -15,6 +15,7 @@ import {
 } from './allow-hints.ts';
 import { moreThanARead, otherPort } from './bare-requests.ts';
 import { coversPath } from './path-forms.ts';
+import { allowsEffects, effectNotAllowed, effectsOf } from './provider-effect.ts';
 
 /** The first rule that covers the whole request. `method` is the one to judge, which may not be the request's own. */
 export function findAllowRule(
@@ -24,7 +25,13 @@ export function findAllowRule(
   method: string,
 ): AllowRule {
   const rules = policy.rulesFor(canonical.host);
-  for (const rule of rules) if (covers(rule, canonical, method)) return rule;
+  const covering = rules.filter((rule) => covers(rule, canonical, method));
+  if (covering.length > 0) {
+    const needed = effectsOf(policy, canonical);
+    const rule = covering.find((one) => allowsEffects(one, needed));
+    if (rule === undefined) throw effectNotAllowed(canonical, method, needed);
+    return rule;
+  }
   if (isOnlyBare(rules)) throw moreThanARead(canonical, method);
   throw explain(rules, sandbox, canonical, method);
 }

@@ -123,13 +123,18 @@ export async function askPerson(
     throw new ClientGone();
   }
   if (verdict.granted) {
-    flow.trail.mark('ask', verdict.how.slice(0, 128));
+    flow.trail.mark('ask', plainWord(verdict.how));
     ports.demandServed?.(flow.sandbox);
     return;
   }
   const refusal = refusalOf(verdict, asked);
   flow.trail.mark('ask', refusal.code);
   throw refusal;
+}
+
+/** A program that answers may name whoever it likes; a trail is written into the journal without quotes or escapes. */
+function plainWord(how: string): string {
+  return how.slice(0, 128).replace(/[^\w.:/ -]/g, '_');
 }
 
 /** The same that holds the body of an HTTP request back: until it is called off by the client. */

@@ -8,6 +8,7 @@ import type { Sandbox } from '../flow/sandbox.ts';
 import type { AllowRule, CompiledPolicy } from '../policy/compiled.ts';
 import { findAllowRule } from './allow-rules.ts';
 import { refuseBareUpgrade } from './bare-requests.ts';
+import { refuseBesideTokenEndpoint } from './beside-token-endpoint.ts';
 import { refuseHiddenSource } from './copy-source.ts';
 import { chooseCredential } from './credential-choice.ts';
 import { refuseDnsOverHttps } from './dns-over-https.ts';
@@ -74,6 +75,7 @@ function permit(
   rule: AllowRule,
 ): Permission {
   refuseDnsOverHttps(canonical, headers);
+  refuseBesideTokenEndpoint(policy, canonical);
   refuseHiddenSource(policy, sandbox, canonical, headers);
   const github = githubPlace(policy, canonical);
   for (const method of methods) refuseBlockedApi(policy, canonical, method, github);

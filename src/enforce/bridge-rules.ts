@@ -28,17 +28,61 @@ export function bridgeChains(plan: FirewallPlan): readonly Chain[] {
   ];
 }
 
-function fromPort({ bridge, gateway, seesBridge }: FirewallPlan): Rule[] {
+function fromPort(plan: FirewallPlan): Rule[] {
+  const { gateway } = plan;
   return [
-    ...(seesBridge
-      ? [drop(`meta ibrname "${bridge}" iifname != @ports`, 'from a port of the bridge that is not known yet')]
-      : []),
+    ...fromUnknownPort(plan),
     rule('iifname != @ports', 'return', 'not from a port of this network'),
     ...(gateway.at === null ? [] : [rule(`iifname "${gateway.at.port}"`, 'goto gateway_sends', 'the gateway')]),
     rule('ether type arp', 'goto sandbox_arp', 'ARP of a sandbox'),
     rule('ether type ip', 'goto sandbox_ip4', 'IPv4 of a sandbox'),
     ...(gateway.v6 === null ? [] : [rule('ether type ip6', 'goto sandbox_ip6', 'IPv6 of a sandbox')]),
     drop('', gateway.v6 === null ? 'neither ARP nor IPv4: no IPv6 here' : 'neither ARP nor IP'),
+  ];
+}
+
+/**
+ * A port that the members do not name is of another network, or was plugged in a moment ago. Where the kernel cannot tell
+ * which, whoever is there is left alone, but never taken for one of the members: neither by what it sends nor by what the
+ * bridge would learn from it. A tag of 802.1Q does not hide a frame from `meta protocol`, as it does from `ether type`.
+ */
+function fromUnknownPort({ bridge, gateway: { v4, v6 }, seesBridge }: FirewallPlan): Rule[] {
+  if (seesBridge) {
+    return [drop(`meta ibrname "${bridge}" iifname != @ports`, 'from a port of the bridge that is not known yet')];
+  }
+  return [
+    drop('iifname != @ports ether saddr @macs', 'unknown port: with the MAC of another'),
+    ...(v4 === null
+      ? []
+      : [
+          drop('iifname != @ports ip saddr @addresses4', 'unknown port: with the IPv4 address of another'),
+          drop('iifname != @ports meta protocol arp @nh,112,32 @senders4', 'unknown port: ARP in the name of another'),
+        ]),
+    ...(v6 === null
+      ? []
+      : [
+          drop('iifname != @ports ip6 saddr @addresses6', 'unknown port: with the IPv6 address of another'),
+          drop(
+            'iifname != @ports meta protocol ip6 meta l4proto ipv6-icmp @th,0,8 136 @th,64,128 @targets6',
+            'unknown port: advertises the IPv6 address of another',
+          ),
+        ]),
+  ];
+}
+
+/** The same for what the host sends: the bridge may have been told, past its filters, that a member is at such a port. */
+function toUnknownPort({ bridge, gateway: { v4, v6 }, seesBridge }: FirewallPlan): Rule[] {
+  if (seesBridge) {
+    return [drop(`meta obrname "${bridge}" oifname != @ports`, 'host: by a port of the bridge that is not known yet')];
+  }
+  return [
+    drop('oifname != @ports ether daddr @macs', 'host: to the MAC of a sandbox by an unknown port'),
+    ...(v4 === null
+      ? []
+      : [drop('oifname != @ports ip daddr @addresses4', 'host: to the IPv4 address of a sandbox by an unknown port')]),
+    ...(v6 === null
+      ? []
+      : [drop('oifname != @ports ip6 daddr @addresses6', 'host: to the IPv6 address of a sandbox by an unknown port')]),
   ];
 }
 
@@ -159,10 +203,11 @@ function betweenPorts({ gateway }: FirewallPlan): Rule[] {
 }
 
 /** Where the gateway is on the host, this is where its answers leave; elsewhere the host has nothing to say here. */
-function fromHost({ gateway }: FirewallPlan): Rule[] {
-  const { v4, v6, at } = gateway;
+function fromHost(plan: FirewallPlan): Rule[] {
+  const { v4, v6, at } = plan.gateway;
   const isHost = at === null;
   return [
+    ...toUnknownPort(plan),
     rule('oifname != @ports', 'return', 'not to a port of this network'),
     ...(isHost && v4 !== null
       ? [

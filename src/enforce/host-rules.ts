@@ -85,6 +85,13 @@ function toHost({ bridge, gateway, tcpPorts, udpPorts }: FirewallPlan): Rule[] {
     ];
   };
   return [
+    // Only the bridge leads to a sandbox: its address from anywhere else is a lie.
+    ...(at === null && v4 !== null
+      ? [drop(`iifname != "${bridge}" ip saddr @addresses4`, 'host: from a sandbox, but not by its network, IPv4')]
+      : []),
+    ...(at === null && v6 !== null
+      ? [drop(`iifname != "${bridge}" ip6 saddr @addresses6`, 'host: from a sandbox, but not by its network, IPv6')]
+      : []),
     rule(`iifname != "${bridge}"`, 'return', 'not from this network'),
     ...(at === null && v4 !== null ? family('ip', v4, 'pairs4', 'IPv4') : []),
     ...(at === null && v6 !== null
@@ -108,8 +115,16 @@ function throughHost({ bridge, gateway }: FirewallPlan): Rule[] {
 
 function fromHost({ bridge, gateway }: FirewallPlan): Rule[] {
   const isHost = gateway.at === null;
+  const elsewhere = `oifname != "${bridge}"`;
   return [
-    rule(`oifname != "${bridge}"`, 'return', 'not to this network'),
+    // While the bridge is down, the default route would lead the answers of the gateway out of this host.
+    ...(isHost && gateway.v4 !== null
+      ? [drop(`${elsewhere} ip daddr @addresses4`, 'host: to a sandbox, but not by its network, IPv4')]
+      : []),
+    ...(isHost && gateway.v6 !== null
+      ? [drop(`${elsewhere} ip6 daddr @addresses6`, 'host: to a sandbox, but not by its network, IPv6')]
+      : []),
+    rule(elsewhere, 'return', 'not to this network'),
     ...(isHost ? [accept('ct state established', 'host: answers of the gateway')] : []),
     ...(isHost && gateway.v6 !== null ? [accept(neighbourTalk, 'host: asks for neighbours')] : []),
     drop('', 'host: begins nothing with a sandbox'),

@@ -59,6 +59,10 @@ export async function kernelSeesBridges(): Promise<boolean> {
       type filter hook prerouting priority filter; policy accept;
       meta ibrname "br0" drop
     }
+    chain try_out {
+      type filter hook output priority filter; policy accept;
+      meta obrname "br0" drop
+    }
   }\n`;
   try {
     await runSystem('unshare', ['--net', '--', 'nft', '-f', '-'], text);

@@ -35,7 +35,7 @@ export function writeRuleset(asked: FirewallPlan, askedMembers: Members): Rulese
   const members = checkMembers(askedMembers, plan);
   const table = tableName(plan.bridge);
   const chains: Record<Family, readonly Chain[]> = { bridge: bridgeChains(plan), inet: hostChains(plan) };
-  const sets = memberSets(members);
+  const sets = memberSets(members, plan);
   const bare = families.flatMap((family) => writeTable(family, table, '', emptied(sets), chains[family])).join('\n');
   const checksum = createHash('sha256').update(bare).digest('hex');
   const mark = markOf(plan.bridge, checksum);
@@ -64,22 +64,51 @@ export function readMark(comment: string): { readonly bridge: string; readonly c
   return bridge === undefined || checksum === undefined ? null : { bridge, checksum };
 }
 
-function memberSets({ ports, pins }: Members): MemberSet[] {
+function memberSets({ ports, pins }: Members, { gateway, seesBridge }: FirewallPlan): MemberSet[] {
   const v4 = pins.filter(({ address }) => !address.includes(':'));
   const v6 = pins.filter(({ address }) => address.includes(':'));
   const pinned = v4.map(({ port, mac, address }) => `"${port}" . ${mac} . ${address}`);
   const pinned6 = v6.map(({ port, mac, address }) => `"${port}" . ${mac} . ${address}`);
   // The same triples in the form in which a neighbour advertisement has them: as bare bits.
-  const claims6 = v6.map(({ port, mac, address }) => `"${port}" . 0x${mac.replaceAll(':', '')} . ${asHex(address)}`);
+  const claims6 = v6.map(({ port, mac, address }) => `"${port}" . 0x${bareMac(mac)} . ${asHex(address)}`);
   const pairs = (of: typeof pins): string[] => [...new Set(of.map(({ mac, address }) => `${mac} . ${address}`))];
+  const addresses = (of: typeof pins): string[] => [...new Set(of.map(({ address }) => address))];
   return [
     { family: 'bridge', name: 'ports', type: 'type ifname', elements: ports.map((port) => `"${port}"`) },
     { family: 'bridge', name: 'pins4', type: 'type ifname . ether_addr . ipv4_addr', elements: pinned },
     { family: 'bridge', name: 'pins6', type: 'type ifname . ether_addr . ipv6_addr', elements: pinned6 },
     { family: 'bridge', name: 'claims6', type: 'typeof iifname . @th,208,48 . @th,64,128', elements: claims6 },
+    ...(seesBridge ? [] : takenSets(pins, gateway)),
     { family: 'inet', name: 'pairs4', type: 'type ether_addr . ipv4_addr', elements: pairs(v4) },
     { family: 'inet', name: 'pairs6', type: 'type ether_addr . ipv6_addr', elements: pairs(v6) },
+    { family: 'inet', name: 'addresses4', type: 'type ipv4_addr', elements: addresses(v4) },
+    { family: 'inet', name: 'addresses6', type: 'type ipv6_addr', elements: addresses(v6) },
   ];
+}
+
+/** What somebody on this network has, the gateway included where it is at a port: nobody else's, wherever that is. */
+function takenSets(pins: Members['pins'], { v4, v6, at }: FirewallPlan['gateway']): MemberSet[] {
+  const own = at === null ? [] : [v4, v6].filter((address) => address !== null);
+  const addresses = [...new Set([...own, ...pins.map(({ address }) => address)])];
+  const taken4 = addresses.filter((address) => !address.includes(':'));
+  const taken6 = addresses.filter((address) => address.includes(':'));
+  const macs = [...new Set([...(at === null ? [] : [at.mac]), ...pins.map(({ mac }) => mac)])];
+  return [
+    { family: 'bridge', name: 'macs', type: 'type ether_addr', elements: macs },
+    { family: 'bridge', name: 'addresses4', type: 'type ipv4_addr', elements: taken4 },
+    { family: 'bridge', name: 'addresses6', type: 'type ipv6_addr', elements: taken6 },
+    // Once more as bare bits: where ARP and a neighbour advertisement have them.
+    { family: 'bridge', name: 'senders4', type: 'typeof @nh,112,32', elements: taken4.map(v4AsHex) },
+    { family: 'bridge', name: 'targets6', type: 'typeof @th,64,128', elements: taken6.map(asHex) },
+  ];
+}
+
+function bareMac(mac: string): string {
+  return mac.replaceAll(':', '');
+}
+
+function v4AsHex(address: string): string {
+  return `0x${Buffer.from(address.split('.').map(Number)).toString('hex')}`;
 }
 
 function emptied(sets: readonly MemberSet[]): MemberSet[] {

@@ -19,11 +19,11 @@ export const githubEffects = {
   'create-repository': 'make repositories: new ones, forks, from templates',
   'delete-repository': 'delete, transfer or archive a repository',
   settings: 'change settings of a repository: pages, topics, environments, autolinks',
-  protection: 'change branch protection and rulesets',
-  collaborators: 'change who has access: collaborators, teams, invitations',
-  secrets: 'change or read secrets and variables',
-  keys: 'change keys: deploy, SSH, GPG, signing',
-  hooks: 'change webhooks',
+  protection: 'change branch protection and rulesets of a repository',
+  collaborators: 'change who has access to a repository: collaborators, teams, invitations',
+  secrets: 'change secrets and variables of a repository',
+  keys: 'change the deploy keys of a repository',
+  hooks: 'change the webhooks of a repository',
   workflow: 'change workflows and runners: enable, disable, permissions, caches, artifacts',
   dispatch: 'start, repeat or cancel workflow runs; send dispatches',
   checks: 'write check runs and commit statuses',
@@ -33,10 +33,11 @@ export const githubEffects = {
   discussion: 'write discussions',
   project: 'write projects',
   security: 'change security alerts, advisories and scanning',
+  agent: 'call an agent by name (@copilot, @claude, @codex) in a text, or give it an issue',
   codespace: 'use codespaces and agents',
   migration: 'import and export repositories',
-  organisation: 'administer organisations, teams and enterprises',
-  user: 'administer the account: profile, stars, follows, notifications, blocks',
+  organisation: 'administer organisations, teams and enterprises, their secrets and hooks included',
+  user: 'administer the account: profile, keys, secrets, stars, follows, notifications, invitations',
   app: 'administer apps and their tokens',
 } as const;
 
@@ -53,3 +54,22 @@ export const defaultEffects: readonly GithubEffect[] = [
   'push',
   'git-object',
 ];
+
+/**
+ * What may be done without naming a repository: it is of an account or an organisation, or makes what is not there yet. Every
+ * other effect is allowed for the repositories of a sandbox, so that a call which names none is not covered by it.
+ */
+export const effectsWithoutRepository: ReadonlySet<GithubEffect> = new Set<GithubEffect>([
+  'read-public',
+  'identity',
+  'read-account',
+  'user',
+  'organisation',
+  'app',
+  'gist',
+  'create-repository',
+  'project',
+  'migration',
+  'package',
+  'codespace',
+]);

@@ -7,22 +7,39 @@ import type { HeaderList } from '../flow/header-list.ts';
 /** Longer bodies are not repeated. */
 export const maxKeptBytes = 4 * 1024 ** 2;
 
-/** What all bodies together may keep: a sandbox that lets many requests hang must not fill the memory. */
+/** Where a body takes what it may keep from. */
+export interface KeepingShare {
+  take(bytes: number): boolean;
+  giveBack(bytes: number): void;
+}
+
+/** What all bodies together may keep, and of that the bodies of one sandbox a quarter: nobody can use up all of it. */
 export class KeepingRoom {
+  readonly #shareBytes: number;
   #leftBytes: number;
+  readonly #keptBy = new Map<string, number>();
 
-  constructor(bytes: number = 64 * 1024 ** 2) {
+  constructor(bytes: number = 64 * 1024 ** 2, shareBytes: number = bytes / 4) {
     this.#leftBytes = bytes;
+    this.#shareBytes = shareBytes;
   }
 
-  take(bytes: number): boolean {
-    if (bytes > this.#leftBytes) return false;
-    this.#leftBytes -= bytes;
-    return true;
-  }
-
-  giveBack(bytes: number): void {
-    this.#leftBytes += bytes;
+  shareOf(sandboxId: string): KeepingShare {
+    return {
+      take: (bytes) => {
+        const kept = this.#keptBy.get(sandboxId) ?? 0;
+        if (bytes > this.#leftBytes || kept + bytes > this.#shareBytes) return false;
+        this.#leftBytes -= bytes;
+        this.#keptBy.set(sandboxId, kept + bytes);
+        return true;
+      },
+      giveBack: (bytes) => {
+        this.#leftBytes += bytes;
+        const kept = (this.#keptBy.get(sandboxId) ?? 0) - bytes;
+        if (kept > 0) this.#keptBy.set(sandboxId, kept);
+        else this.#keptBy.delete(sandboxId);
+      },
+    };
   }
 }
 
@@ -31,7 +48,7 @@ const firstBlockBytes = 16 * 1024;
 export class RetryBody implements BodyWriter {
   /** Set by the exchange that the body comes from. */
   onDrain: (() => void) | null = null;
-  readonly #room: KeepingRoom;
+  readonly #room: KeepingShare;
   /** One block that grows: a body that comes byte by byte costs no more than its bytes. */
   #kept: Buffer | null = null;
   #keptBytes = 0;
@@ -44,7 +61,7 @@ export class RetryBody implements BodyWriter {
   #isEndGiven = false;
   #failure: Error | null = null;
 
-  constructor(room: KeepingRoom) {
+  constructor(room: KeepingShare) {
     this.#room = room;
   }
 

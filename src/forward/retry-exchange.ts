@@ -28,7 +28,7 @@ export class RetryExchange extends ExchangeView {
   constructor(flow: Injected, room: KeepingRoom) {
     super(flow.exchange);
     this.#flow = flow;
-    this.#body = new RetryBody(room);
+    this.#body = new RetryBody(room.shareOf(flow.sandbox.id));
     this.inner.onAbandoned = () => {
       this.isGone = true;
       this.#whenAbandoned?.();

@@ -80,14 +80,8 @@ export async function isFastForward(input: AncestryInput): Promise<Ancestry> {
  * commits reachable from b and not from old. All commits on a path from b down to old are among them, so old is an
  * ancestor of b exactly when the path can be walked. Their ids must have been computed from their content.
  */
-export function boundaryAnswer(
-  returned: readonly { readonly oid: string; readonly parents: readonly string[] }[],
-  b: string,
-  old: string,
-): boolean {
-  const byId = new Map(returned.map((commit) => [commit.oid, commit]));
-  const steps = new AncestryMemo();
-  return walkBack(b, old, (oid) => byId.get(oid) ?? null, steps) === 'reached';
+export function boundaryAnswer(returned: ReadonlyMap<string, Parents>, b: string, old: string): boolean {
+  return walkBack(b, old, (oid) => returned.get(oid) ?? null, new AncestryMemo()) === 'reached';
 }
 
 /** The commits outside the pack on which the walk from `from` ends, or that it has met `target`. */

@@ -1,10 +1,9 @@
 // Which protected paths the commits of a push change, each commit judged against its own parents. Reads only the
 // trees that differ and that a pattern can reach into. Never judges by the tip alone: history runs workflows too.
-import { setImmediate } from 'node:timers/promises';
-import { GitWireError } from './git-wire-error.ts';
 import type { Commit } from './object-commit.ts';
 import { EMPTY_TREE_ID } from './object-id.ts';
 import { isDirectory, leadsElsewhere, type TreeEntries, type TreeEntry } from './object-tree.ts';
+import { OverBudget, WorkBudget } from './work-budget.ts';
 
 export interface ChangedPathsLimits {
   /** Trees read, counting each time one is needed. */
@@ -15,7 +14,14 @@ export interface ChangedPathsLimits {
   readonly maxFindings: number;
 }
 
-const TURN_TREES = 64;
+/** What comparing one name in one tree costs, and what an entry takes in memory. */
+const COMPARE_BYTES = 96;
+export const ENTRY_BYTES = 200;
+/** What a directory that waits to be compared takes, without its name and its parents. */
+const LEVEL_BYTES = 120;
+const LEVEL_PARENT_BYTES = 64;
+/** Longer ones cannot be checked out anywhere. */
+const MAX_PATH_BYTES = 16 * 1024;
 
 const defaultChangedPathsLimits: ChangedPathsLimits = { maxTrees: 500_000, maxEntries: 50_000_000, maxFindings: 100 };
 
@@ -29,6 +35,8 @@ export interface ChangedPathsInput {
   /** Whether any path below this directory could match; '' is the top. */
   readonly couldMatchBelow: (directory: string) => boolean;
   readonly limits?: Partial<ChangedPathsLimits>;
+  /** Shared by all that is done for one push. */
+  readonly budget?: WorkBudget;
 }
 
 /**
@@ -59,12 +67,14 @@ class ChangeSearch {
   readonly findings: ChangedPath[] = [];
   readonly #input: ChangedPathsInput;
   readonly #limits: ChangedPathsLimits;
+  readonly #budget: WorkBudget;
   #trees = 0;
   #entries = 0;
 
   constructor(input: ChangedPathsInput) {
     this.#input = input;
     this.#limits = { ...defaultChangedPathsLimits, ...input.limits };
+    this.#budget = input.budget ?? new WorkBudget();
   }
 
   /** False when there are findings enough. */
@@ -75,31 +85,58 @@ class ChangeSearch {
     // A root commit is a change of everything in it: from the empty tree.
     if (parentTrees.length === 0) parentTrees.push(null);
     const open: Level[] = [{ path: '', own: tree, parents: parentTrees }];
-    for (let level = open.pop(); level !== undefined; level = open.pop()) {
-      if (level.parents.every((parent) => parent === level.own)) continue;
-      if (!this.#input.couldMatchBelow(decodePath(level.path))) continue;
-      open.push(...(await this.#compare(oid, parents, level)));
-      if (this.findings.length >= this.#limits.maxFindings) return false;
+    const budget = this.#budget.part();
+    try {
+      for (let level = open.pop(); level !== undefined; level = open.pop()) {
+        if (level.path !== '') budget.release(bytesOf(level));
+        if (!differs(level)) continue;
+        const trees = budget.part();
+        await this.#compare(oid, parents, level, trees, (below) => {
+          budget.hold(bytesOf(below));
+          open.push(below);
+        });
+        trees.close();
+        if (this.findings.length >= this.#limits.maxFindings) return false;
+      }
+      return true;
+    } finally {
+      budget.close();
     }
-    return true;
   }
 
-  /** Reports what differs on this level; returns the directories below that differ. */
-  async #compare(commit: string, parentIds: readonly string[], level: Level): Promise<Level[]> {
-    const own = await this.#read(level.own);
-    const parents: TreeEntries[] = [];
-    for (const parent of level.parents) parents.push(parent === level.own ? own : await this.#read(parent));
-    const below: Level[] = [];
-    for (const rawName of namesIn(own, parents)) {
-      this.#countEntry();
-      const entry = own.get(rawName);
-      const before = parents.map((parent) => parent.get(rawName));
-      if (before.every((other) => isSame(entry, other))) continue;
-      const path = level.path === '' ? rawName : `${level.path}/${rawName}`;
-      if (this.#isProtected(path, [entry, ...before])) this.#report(commit, parentIds, decodePath(path), entry, before);
-      below.push({ path, own: directoryId(entry), parents: before.map(directoryId) });
+  /** Reports what differs on this level, and hands out the directories below that differ and could matter. */
+  async #compare(
+    commit: string,
+    parentIds: readonly string[],
+    level: Level,
+    budget: WorkBudget,
+    goDown: (below: Level) => void,
+  ): Promise<void> {
+    // Each tree once, however many of the parents have it.
+    const trees = new Map<string | null, TreeEntries>();
+    for (const id of [level.own, ...level.parents]) {
+      if (trees.has(id)) continue;
+      const entries = await this.#read(id);
+      budget.hold(entries.size * ENTRY_BYTES);
+      trees.set(id, entries);
     }
-    return below;
+    const own = trees.get(level.own)!;
+    const others = [...trees.values()].slice(1);
+    const parents = level.parents.map((parent) => trees.get(parent)!);
+    for (const rawName of namesIn(own, others)) {
+      this.#countEntry();
+      this.#budget.spend(COMPARE_BYTES * trees.size);
+      if (this.#budget.isTurnDue) await this.#budget.turn();
+      const entry = own.get(rawName);
+      if (others.every((other) => isSame(entry, other.get(rawName)))) continue;
+      const before = parents.map((parent) => parent.get(rawName));
+      const path = level.path === '' ? rawName : `${level.path}/${rawName}`;
+      if (path.length > MAX_PATH_BYTES) throw new OverBudget(`a path of more than ${MAX_PATH_BYTES} bytes`);
+      this.#budget.spend(path.length * 2 + COMPARE_BYTES * before.length);
+      if (this.#isProtected(path, [entry, ...before])) this.#report(commit, parentIds, decodePath(path), entry, before);
+      const below: Level = { path, own: directoryId(entry), parents: before.map(directoryId) };
+      if (differs(below) && this.#input.couldMatchBelow(decodePath(path))) goDown(below);
+    }
   }
 
   #isProtected(path: string, entries: readonly (TreeEntry | undefined)[]): boolean {
@@ -130,18 +167,25 @@ class ChangeSearch {
   async #read(oid: string | null): Promise<TreeEntries> {
     if (oid === null || oid === EMPTY_TREE_ID) return new Map();
     if (++this.#trees > this.#limits.maxTrees) {
-      throw new GitWireError('too-large', `more than ${this.#limits.maxTrees} directories to compare; push in parts`);
+      throw new OverBudget(`more than ${this.#limits.maxTrees} directories to compare; push in parts`);
     }
-    // Trees of the pack come without any waiting: others must get their turn all the same.
-    if (this.#trees % TURN_TREES === 0) await setImmediate();
+    await this.#budget.turn();
     return this.#input.tree(oid);
   }
 
   #countEntry(): void {
     if (++this.#entries > this.#limits.maxEntries) {
-      throw new GitWireError('too-large', `more than ${this.#limits.maxEntries} entries to compare; push in parts`);
+      throw new OverBudget(`more than ${this.#limits.maxEntries} entries to compare; push in parts`);
     }
   }
+}
+
+function differs(level: Level): boolean {
+  return level.parents.some((parent) => parent !== level.own);
+}
+
+function bytesOf(level: Level): number {
+  return LEVEL_BYTES + level.path.length + LEVEL_PARENT_BYTES * level.parents.length;
 }
 
 /** Each name once; the sets are small, because most names are in all of them. */

@@ -6,6 +6,11 @@ import { GitWireError } from './git-wire-error.ts';
 const MIN_DELTA_BYTES = 4;
 const DEFAULT_COPY_BYTES = 0x10000;
 
+/** What it will make, so that it can be charged for before it is made. */
+export function deltaResultBytes(delta: Buffer): number {
+  return readSizes(delta).result;
+}
+
 export function applyDelta(base: Buffer, delta: Buffer, maxBytes: number): Buffer {
   if (delta.length < MIN_DELTA_BYTES) throw malformed('is too short to be one');
   const sizes = readSizes(delta);

@@ -7,8 +7,14 @@ import { isObjectId } from './ref-name.ts';
 
 export class AcknowledgmentReader {
   readonly #lines = new PktReader('v2');
+  readonly #asked: ReadonlySet<string>;
   readonly #known = new Set<string>();
   #part: 'title' | 'lines' | 'done' = 'title';
+
+  /** What else a server acknowledges would be no answer, and could be without end. */
+  constructor(asked: Iterable<string>) {
+    this.#asked = new Set(asked);
+  }
 
   feed(chunk: Buffer): void {
     if (this.#part === 'done') return;
@@ -37,7 +43,7 @@ export class AcknowledgmentReader {
     }
     if (line === 'NAK' || line === 'ready') return;
     const id = line.slice('ACK '.length);
-    if (!line.startsWith('ACK ') || !isObjectId(id)) throw malformed();
+    if (!line.startsWith('ACK ') || !isObjectId(id) || !this.#asked.has(id)) throw malformed();
     this.#known.add(id);
   }
 }

@@ -6,6 +6,7 @@ import { GitRemoteError } from './git-remote-error.ts';
 import { GitWireError } from './git-wire-error.ts';
 import { delimPkt, encodePkt, flushPkt, PktReader } from './pkt-line.ts';
 import { decodeText, isObjectId, isRefName } from './ref-name.ts';
+import { WorkBudget } from './work-budget.ts';
 
 export interface FetchQuestion {
   readonly wants: readonly string[];
@@ -106,21 +107,57 @@ export function renderLsRefsRequest(prefixes: readonly string[], to: Introductio
   ]);
 }
 
+/** What a ref takes in memory besides its name. */
+const REF_BYTES = 400;
+
+/**
+ * An answer to ls-refs as it arrives. A prefix is a wish, and a server may send others as well (gitprotocol-v2): only refs
+ * that begin with one of `prefixes` are kept.
+ */
+export class LsRefsReader {
+  readonly #lines = new PktReader('v2');
+  readonly #refs: RemoteRef[] = [];
+  readonly #prefixes: readonly string[];
+  readonly #budget: WorkBudget;
+  #isWhole = false;
+
+  constructor(prefixes: readonly string[], budget = new WorkBudget()) {
+    this.#prefixes = prefixes;
+    this.#budget = budget;
+  }
+
+  feed(chunk: Buffer): void {
+    this.#budget.spend(chunk.length * 4);
+    this.#lines.add(chunk);
+    for (let pkt = this.#lines.next(); pkt !== null; pkt = this.#lines.next()) {
+      if (this.#isWhole) throw new GitWireError('malformed', 'the list of refs goes on after its end');
+      if (pkt.kind === 'flush') this.#isWhole = true;
+      else if (pkt.kind === 'data') this.#take(pkt.payload);
+      else throw new GitWireError('malformed', 'the list of refs has another section in it');
+    }
+  }
+
+  end(): RemoteRef[] {
+    if (!this.#isWhole || this.#lines.rest().length > 0) {
+      throw new GitWireError('malformed', 'the list of refs is cut short');
+    }
+    return this.#refs;
+  }
+
+  #take(payload: Buffer): void {
+    if (payload.subarray(0, 4).toString('latin1') === 'ERR ') throw new GitRemoteError(payload.subarray(4));
+    const ref = readRef(decodeText(payload, 'a line of the list of refs').replace(/\n$/, ''));
+    if (!this.#prefixes.some((prefix) => ref.name.startsWith(prefix))) return;
+    this.#budget.hold(REF_BYTES + payload.length);
+    this.#refs.push(ref);
+  }
+}
+
 /** A whole answer to ls-refs. */
 export function parseLsRefs(bytes: Buffer): RemoteRef[] {
-  const lines = new PktReader('v2');
-  const refs: RemoteRef[] = [];
-  const pkts = lines.feed(bytes);
-  const end = pkts.pop();
-  if (end?.kind !== 'flush' || lines.rest().length > 0) {
-    throw new GitWireError('malformed', 'the list of refs is cut short');
-  }
-  for (const pkt of pkts) {
-    if (pkt.kind !== 'data') throw new GitWireError('malformed', 'the list of refs has another section in it');
-    if (pkt.payload.subarray(0, 4).toString('latin1') === 'ERR ') throw new GitRemoteError(pkt.payload.subarray(4));
-    refs.push(readRef(decodeText(pkt.payload, 'a line of the list of refs').replace(/\n$/, '')));
-  }
-  return refs;
+  const reader = new LsRefsReader(['']);
+  reader.feed(bytes);
+  return reader.end();
 }
 
 function readRef(text: string): RemoteRef {

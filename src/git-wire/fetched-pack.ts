@@ -1,6 +1,5 @@
 // What a server sends in answer to a fetch of ours, read while it arrives: commits and single objects under ids that are
 // computed from their bytes. Never believes an id, and an answer that leans on objects it does not hold is none.
-import { setImmediate } from 'node:timers/promises';
 import { FetchAnswerReader } from './fetch-v2-answer.ts';
 import { GitWireError } from './git-wire-error.ts';
 import type { Commit } from './object-commit.ts';
@@ -11,6 +10,7 @@ import { BLOB } from './pack-object-header.ts';
 import { PackObjects } from './pack-objects.ts';
 import { PackScan } from './pack-scan.ts';
 import type { PackStore } from './pack-store.ts';
+import { WorkBudget } from './work-budget.ts';
 
 export interface FetchedPackLimits {
   readonly maxPackBytes: number;
@@ -36,22 +36,24 @@ export interface FoundObject {
 const memory = { maxHeldBytes: 16 * 1024 ** 2, cacheBytes: 16 * 1024 ** 2 };
 /** A delta on a blob that stands later in the pack takes another pass; git writes bases first. */
 const MAX_PASSES = 64;
-/** After this many objects others get their turn. */
-const TURN_OBJECTS = 256;
+/** What knowing a blob by its id takes. */
+const INDEX_BYTES = 130;
 
 export class FetchedPack {
   readonly #store: PackStore;
   readonly #limits: FetchedPackLimits;
   readonly #answer: FetchAnswerReader;
   readonly #scan: PackScan;
+  readonly #budget: WorkBudget;
 
   /** The store stays the caller's to close, when nothing more is asked of what was fetched. */
-  constructor(store: PackStore, limits: Partial<FetchedPackLimits> = {}) {
+  constructor(store: PackStore, limits: Partial<FetchedPackLimits> = {}, budget = new WorkBudget()) {
+    this.#budget = budget;
     this.#store = store;
     this.#limits = { ...defaultFetchedPackLimits, ...limits };
     const { maxPackBytes, maxObjects, maxInflatedBytes } = this.#limits;
     this.#answer = new FetchAnswerReader({ maxPackBytes });
-    this.#scan = new PackScan({ maxObjects, maxInflatedBytes, maxHeldBytes: memory.maxHeldBytes });
+    this.#scan = new PackScan({ maxObjects, maxInflatedBytes, maxHeldBytes: memory.maxHeldBytes }, budget);
   }
 
   /** Wait for each call before the next. */
@@ -66,12 +68,18 @@ export class FetchedPack {
   async end(): Promise<Fetched> {
     this.#answer.end();
     const { entries } = await this.#scan.end();
-    const objects = new PackObjects(entries, this.#store.readAt, { cacheBytes: memory.cacheBytes });
+    const objects = new PackObjects(
+      entries,
+      this.#store.readAt,
+      { cacheBytes: memory.cacheBytes, origin: 'served' },
+      this.#budget,
+    );
     await objects.resolve();
     if (objects.missingBases.length > 0) {
       throw new GitWireError('malformed', 'the fetch answer leaves out objects that others in it are made of');
     }
-    return new Fetched(objects, new BlobFinder(entries, this.#store), this.#answer.shallow, this.#limits.maxFoundBytes);
+    const blobs = new BlobFinder(entries, this.#store, this.#budget);
+    return new Fetched(objects, blobs, this.#answer.shallow, this.#limits.maxFoundBytes);
   }
 
   /** When the answer is given up half-way. */
@@ -127,15 +135,15 @@ class BlobFinder {
   readonly #content: PackContent;
   readonly #indexes = new Map<string, number>();
   readonly #known = new Set<number>();
+  readonly #budget: WorkBudget;
   /** Deltas that are, or may be, changes to a blob; null before anything was asked. */
   #deltas: number[] | null = null;
 
-  constructor(entries: PackEntries, store: PackStore) {
+  constructor(entries: PackEntries, store: PackStore, budget: WorkBudget) {
     this.#entries = entries;
-    this.#content = new PackContent(entries, store.readAt, {
-      ...defaultPackContentLimits,
-      cacheBytes: memory.cacheBytes,
-    });
+    this.#budget = budget;
+    const limits = { ...defaultPackContentLimits, cacheBytes: memory.cacheBytes };
+    this.#content = new PackContent(entries, store.readAt, limits, budget);
   }
 
   async get(id: string): Promise<Buffer | null> {
@@ -152,6 +160,7 @@ class BlobFinder {
       if (this.#entries.isDelta(index)) {
         if (root === BLOB || root === 0) deltas.push(index);
       } else if (root === BLOB) {
+        this.#budget.hold(INDEX_BYTES);
         this.#indexes.set(this.#entries.id(index), index);
         this.#known.add(index);
       }
@@ -172,11 +181,12 @@ class BlobFinder {
           left.push(index);
           continue;
         }
+        this.#budget.hold(INDEX_BYTES);
         const id = oidOf('blob', await this.#contentAt(index));
         // The first stays: a second of the same id could be a change to what is itself built on the first.
         if (!this.#indexes.has(id)) this.#indexes.set(id, index);
         this.#known.add(index);
-        if (this.#known.size % TURN_OBJECTS === 0) await setImmediate();
+        await this.#budget.turn();
       }
       if (left.length === open.length) return;
       open = left;

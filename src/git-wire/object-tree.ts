@@ -23,6 +23,17 @@ const DIRECTORY = 0o040000;
 const SYMLINK = 0o120000;
 const GITLINK = 0o160000;
 
+/** How many entries there are at most, without making any: each ends with an id behind a NUL. */
+export function countEntries(content: Buffer): number {
+  let count = 0;
+  for (let at = 0; at < content.length; count++) {
+    const nul = content.indexOf(0, at);
+    if (nul === -1) return count + 1;
+    at = nul + 1 + ID_BYTES;
+  }
+  return count;
+}
+
 export function parseTree(content: Buffer): TreeEntries {
   const entries = new Map<string, TreeEntry>();
   let at = 0;

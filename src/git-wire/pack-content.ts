@@ -3,11 +3,12 @@
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import { applyDelta } from './delta.ts';
+import { applyDelta, deltaResultBytes } from './delta.ts';
 import { GitWireError } from './git-wire-error.ts';
 import type { PackEntries } from './pack-entries.ts';
 import { inflateSmall, SMALL_OBJECT_BYTES } from './pack-inflate.ts';
 import { readObjectHeader } from './pack-object-header.ts';
+import { WorkBudget } from './work-budget.ts';
 
 /** Reads from the spooled pack; offset 0 is the first byte of its header. */
 export type ReadAt = (offset: number, length: number) => Promise<Buffer>;
@@ -29,27 +30,26 @@ export const defaultPackContentLimits: PackContentLimits = {
 
 const inflateLarge = promisify(inflate);
 /** What each step costs at least: many tiny steps are work too. */
-const STEP_BYTES = 256;
+const STEP_BYTES = 1024;
 
 export class PackContent {
   readonly #entries: PackEntries;
   readonly #readAt: ReadAt;
   readonly #limits: PackContentLimits;
   readonly #cache: LRUCache<number, Buffer>;
+  readonly #budget: WorkBudget;
   #workBytes = 0;
 
-  constructor(entries: PackEntries, readAt: ReadAt, limits: PackContentLimits) {
+  constructor(entries: PackEntries, readAt: ReadAt, limits: PackContentLimits, budget = new WorkBudget()) {
     this.#entries = entries;
     this.#readAt = readAt;
     this.#limits = limits;
+    this.#budget = budget;
     this.#cache = new LRUCache({
       maxSize: limits.cacheBytes,
       sizeCalculation: (content) => content.length + STEP_BYTES,
+      dispose: (content) => budget.release(content.length + STEP_BYTES),
     });
-  }
-
-  get workBytes(): number {
-    return this.#workBytes;
   }
 
   /**
@@ -69,11 +69,15 @@ export class PackContent {
         content = this.#cache.get(place);
       }
     }
+    // What is at hand is looked into all the same.
+    if (content !== undefined) this.#spend(content.length);
     content ??= await this.#unpacked(place);
     for (let delta = deltas.pop(); delta !== undefined; delta = deltas.pop()) {
-      content = applyDelta(content, await this.#unpacked(delta), this.#limits.maxObjectBytes);
-      this.#spend(content.length);
-      this.#cache.set(delta, content);
+      const changes = await this.#unpacked(delta);
+      this.#spend(deltaResultBytes(changes));
+      content = applyDelta(content, changes, this.#limits.maxObjectBytes);
+      this.#keep(delta, content);
+      await this.#budget.turn();
     }
     return content;
   }
@@ -94,7 +98,7 @@ export class PackContent {
     const content = await this.#reread(index, size).catch((cause: unknown) => {
       throw new Error('the spooled pack cannot be read as it was scanned', { cause });
     });
-    if (!this.#entries.isDelta(index)) this.#cache.set(index, content);
+    if (!this.#entries.isDelta(index)) this.#keep(index, content);
     return content;
   }
 
@@ -112,7 +116,15 @@ export class PackContent {
     return content;
   }
 
+  #keep(index: number, content: Buffer): void {
+    const bytes = content.length + STEP_BYTES;
+    if (bytes > this.#limits.cacheBytes) return;
+    this.#budget.hold(bytes);
+    this.#cache.set(index, content);
+  }
+
   #spend(bytes: number): void {
+    this.#budget.spend(bytes + STEP_BYTES);
     this.#workBytes += bytes + STEP_BYTES;
     if (this.#workBytes > this.#limits.maxWorkBytes) {
       throw new GitWireError(

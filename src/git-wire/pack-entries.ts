@@ -3,8 +3,13 @@
 import { GitWireError } from './git-wire-error.ts';
 import { ID_BYTES } from './object-id.ts';
 import { BLOB, type ObjectHeader, OFFSET_DELTA, REF_DELTA } from './pack-object-header.ts';
+import { WorkBudget } from './work-budget.ts';
 
 const SLAB_BYTES = 1024 * 1024;
+/** What the columns below, and those of who resolves the pack, take for each object. */
+const ENTRY_BYTES = 128;
+/** What knowing a base by its id takes. */
+const BASE_ID_BYTES = 200;
 /** What holding one more piece of content costs besides its bytes. */
 const HELD_OVERHEAD_BYTES = 256;
 
@@ -19,12 +24,14 @@ export class PackEntries {
   readonly #baseIds = new Map<number, string>();
   readonly #held = new Map<number, Buffer>();
   readonly #heldLimitBytes: number;
+  readonly #budget: WorkBudget;
   #heldBytes = 0;
   #ids = Buffer.alloc(0);
   #slab = Buffer.alloc(0);
   #end = 0;
 
-  constructor(heldLimitBytes: number) {
+  constructor(heldLimitBytes: number, budget = new WorkBudget()) {
+    this.#budget = budget;
     this.#heldLimitBytes = heldLimitBytes;
   }
 
@@ -34,6 +41,7 @@ export class PackEntries {
 
   /** Objects stand one behind the other: each ends where the next begins. */
   add(offset: number, header: ObjectHeader): number {
+    this.#budget.hold(ENTRY_BYTES + (header.baseId === null ? 0 : BASE_ID_BYTES));
     const index = this.count;
     let base = -1;
     let root = header.code;
@@ -114,6 +122,7 @@ export class PackEntries {
 
   /** Copies: a small buffer from zlib is a window on a shared pool, which it would keep alive as a whole. */
   hold(index: number, content: Buffer): void {
+    this.#budget.hold(content.length + HELD_OVERHEAD_BYTES);
     this.#heldBytes += content.length + HELD_OVERHEAD_BYTES;
     if (content.length > this.#slab.length) {
       if (content.length > SLAB_BYTES / 4) {

@@ -1,23 +1,26 @@
 // The commits, trees and tags of a pack under their ids, deltas resolved. Bases that the pack does not hold are listed
 // and can be supplied; until none is missing, the pack may hold a commit that nobody has looked at.
-import { setImmediate } from 'node:timers/promises';
 import { GitWireError } from './git-wire-error.ts';
-import { type Commit, parseCommit } from './object-commit.ts';
-import { type ObjectType, oidOf } from './object-id.ts';
+import { type Commit, CommitIds, type CommitOrigin, countParents, parseCommit } from './object-commit.ts';
+import { ID_BYTES, type ObjectType, oidOf } from './object-id.ts';
 import { parseTag, type Tag } from './object-tag.ts';
 import { defaultPackContentLimits, PackContent, type PackContentLimits, type ReadAt } from './pack-content.ts';
 import type { PackEntries } from './pack-entries.ts';
 import { BLOB, typeOfCode } from './pack-object-header.ts';
+import { WorkBudget } from './work-budget.ts';
 
 export interface PackObjectsLimits extends PackContentLimits {
   readonly maxMissingBases: number;
   readonly maxSuppliedBytes: number;
+  /** Who brings its commits. */
+  readonly origin: CommitOrigin;
 }
 
 export const defaultPackObjectsLimits: PackObjectsLimits = {
   ...defaultPackContentLimits,
   maxMissingBases: 1_000,
   maxSuppliedBytes: 64 * 1024 ** 2,
+  origin: 'pushed',
 };
 
 export interface PackObject {
@@ -27,7 +30,9 @@ export interface PackObject {
 
 /** The deepest chain git itself will write (pack.depth). */
 const MAX_CHAIN = 4095;
-const TURN_BYTES = 4 * 1024 * 1024;
+/** What knowing an object by its id takes, and what a commit or tag takes besides its ids. */
+const INDEX_BYTES = 130;
+const COMMIT_BYTES = 200;
 
 interface Supplied {
   readonly type: ObjectType;
@@ -39,6 +44,8 @@ export class PackObjects {
   readonly tags: ReadonlyMap<string, Tag>;
   readonly #commits = new Map<string, Commit>();
   readonly #tags = new Map<string, Tag>();
+  readonly #commitIds = new CommitIds();
+  readonly #budget: WorkBudget;
   readonly #entries: PackEntries;
   readonly #content: PackContent;
   readonly #limits: PackObjectsLimits;
@@ -55,14 +62,19 @@ export class PackObjects {
   readonly #readyBlobs: number[] = [];
   #suppliedBytes = 0;
   #state: 'new' | 'linked' | 'with-blobs' = 'new';
-  #turnAt = TURN_BYTES;
 
-  constructor(entries: PackEntries, readAt: ReadAt, limits: Partial<PackObjectsLimits> = {}) {
+  constructor(
+    entries: PackEntries,
+    readAt: ReadAt,
+    limits: Partial<PackObjectsLimits> = {},
+    budget = new WorkBudget(),
+  ) {
+    this.#budget = budget;
     this.commits = this.#commits;
     this.tags = this.#tags;
     this.#entries = entries;
     this.#limits = { ...defaultPackObjectsLimits, ...limits };
-    this.#content = new PackContent(entries, readAt, this.#limits);
+    this.#content = new PackContent(entries, readAt, this.#limits, budget);
     this.#types = new Array(entries.count);
     this.#depths = new Uint16Array(entries.count);
     this.#firstDelta = new Int32Array(entries.count).fill(-1);
@@ -94,6 +106,7 @@ export class PackObjects {
   supply(oid: string, type: ObjectType, content: Buffer): void {
     if (!this.#waiting.has(oid)) return;
     if (oidOf(type, content) !== oid) throw new GitWireError('malformed', 'a base was supplied that has another id');
+    this.#budget.hold(content.length);
     this.#suppliedBytes += content.length;
     if (this.#suppliedBytes > this.#limits.maxSuppliedBytes) {
       throw new GitWireError('too-large', 'the bases that the pack leaves out are too large; do not push thin');
@@ -153,11 +166,12 @@ export class PackObjects {
 
   async #settle(index: number, oid: string, type: ObjectType): Promise<void> {
     if (this.#indexes.has(oid)) throw new GitWireError('malformed', 'the pack holds the same object twice');
+    this.#budget.hold(INDEX_BYTES);
     this.#indexes.set(oid, index);
-    if (type === 'commit') this.#commits.set(oid, parseCommit(await this.#contentAt(index)));
-    if (type === 'tag') this.#tags.set(oid, parseTag(await this.#contentAt(index)));
+    if (type === 'commit') this.#commits.set(oid, this.#readCommit(await this.#contentAt(index)));
+    if (type === 'tag') this.#tags.set(oid, this.#readTag(await this.#contentAt(index)));
     this.#releaseDeltas(index, oid, type);
-    await this.#giveTurn();
+    await this.#budget.turn();
   }
 
   /**
@@ -175,7 +189,7 @@ export class PackObjects {
       const index = this.#readyBlobs.pop();
       if (index === undefined) return;
       this.#releaseDeltas(index, oidOf('blob', await this.#contentAt(index)), 'blob');
-      await this.#giveTurn();
+      await this.#budget.turn();
     }
   }
 
@@ -210,9 +224,15 @@ export class PackObjects {
     });
   }
 
-  async #giveTurn(): Promise<void> {
-    if (this.#content.workBytes < this.#turnAt) return;
-    this.#turnAt = this.#content.workBytes + TURN_BYTES;
-    await setImmediate();
+  /** Charged for all its parents before one of them is read. */
+  #readCommit(content: Buffer): Commit {
+    const { origin } = this.#limits;
+    this.#budget.hold(COMMIT_BYTES + ID_BYTES * countParents(content, origin));
+    return this.#commitIds.keep(parseCommit(content, origin));
+  }
+
+  #readTag(content: Buffer): Tag {
+    this.#budget.hold(COMMIT_BYTES);
+    return parseTag(content);
   }
 }

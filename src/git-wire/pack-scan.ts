@@ -1,12 +1,12 @@
 // The first pass over a pack, as it arrives: every object is decompressed and held to its size, its place and the
 // checksum of the whole. What it holds does not grow with the blobs: of those only the id is taken.
 import { createHash, type Hash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import { GitWireError } from './git-wire-error.ts';
 import { digestOf, ID_BYTES, startDigest } from './object-id.ts';
 import { PackEntries } from './pack-entries.ts';
 import { compressedBound, inflateSmall, SMALL_OBJECT_BYTES, StreamInflater } from './pack-inflate.ts';
 import { type ObjectHeader, readObjectHeader, typeOfCode } from './pack-object-header.ts';
+import { WorkBudget } from './work-budget.ts';
 
 export interface PackScanLimits {
   readonly maxObjects: number;
@@ -33,9 +33,10 @@ export interface PackSummary {
 const PACK_HEADER_BYTES = 12;
 const SIGNATURE = 0x5041434b;
 const VERSION = 2;
-/** After this many objects or bytes in one go, others get their turn. */
-const TURN_OBJECTS = 256;
-const TURN_BYTES = 2 * 1024 * 1024;
+/** What the least of objects costs. */
+const STEP_BYTES = 4096;
+/** A large object is decompressed by other threads. */
+const LARGE_SHARE = 8;
 
 interface LargeObject {
   readonly index: number;
@@ -46,6 +47,7 @@ interface LargeObject {
 
 export class PackScan {
   readonly #limits: PackScanLimits;
+  readonly #budget: WorkBudget;
   readonly #entries: PackEntries;
   readonly #hash = createHash('sha1');
   #rest: Buffer = Buffer.alloc(0);
@@ -58,12 +60,11 @@ export class PackScan {
   #checksum: string | null = null;
   #busy = false;
   #failure: unknown = null;
-  #turnObjects = 0;
-  #turnBytes = 0;
 
-  constructor(limits: Partial<PackScanLimits> = {}) {
+  constructor(limits: Partial<PackScanLimits> = {}, budget = new WorkBudget()) {
+    this.#budget = budget;
     this.#limits = { ...defaultPackScanLimits, ...limits };
-    this.#entries = new PackEntries(this.#limits.maxHeldBytes);
+    this.#entries = new PackEntries(this.#limits.maxHeldBytes, budget);
   }
 
   /** Wait for each call before the next: that is the back-pressure. */
@@ -112,7 +113,7 @@ export class PackScan {
     let at = 0;
     let hashedTo = 0;
     while (this.#checksum === null) {
-      if (this.#turnObjects >= TURN_OBJECTS || this.#turnBytes >= TURN_BYTES) await this.#giveTurn();
+      if (this.#budget.isTurnDue) await this.#budget.turn();
       if (this.#large !== null) {
         if (at === bytes.length) break;
         at += await this.#feedLarge(this.#large, bytes.subarray(at));
@@ -134,12 +135,6 @@ export class PackScan {
     // A copy, so that a few bytes do not keep the whole chunk alive.
     this.#rest = at === bytes.length ? Buffer.alloc(0) : Buffer.from(bytes.subarray(at));
     this.#position += at;
-  }
-
-  async #giveTurn(): Promise<void> {
-    this.#turnObjects = 0;
-    this.#turnBytes = 0;
-    await setImmediate();
   }
 
   #readPackHeader(bytes: Buffer): number {
@@ -209,8 +204,7 @@ export class PackScan {
   }
 
   #spend(size: number): void {
-    this.#turnObjects++;
-    if (size <= SMALL_OBJECT_BYTES) this.#turnBytes += size;
+    this.#budget.spend(size <= SMALL_OBJECT_BYTES ? size + STEP_BYTES : size / LARGE_SHARE);
     this.#inflatedBytes += size;
     if (this.#inflatedBytes > this.#limits.maxInflatedBytes) {
       throw new GitWireError(

@@ -2,7 +2,7 @@
 // removed, and where each credential goes. Every credential that covers the host counts, not only the one that will
 // be put in: a placeholder must not reach the host's telemetry paths either.
 import { hopByHopNames } from '../kit/hop-by-hop.ts';
-import type { CompiledPolicy, CredentialSpec, Injection, Placement, TokenEndpoint } from '../policy/compiled.ts';
+import type { CompiledPolicy, CredentialSpec, Injection, Placement } from '../policy/compiled.ts';
 
 /** A policy with wildcards lets a sandbox think up names without end. */
 const maxHosts = 4096;
@@ -39,19 +39,6 @@ export interface HostPlan {
   readonly drop: ReadonlySet<string>;
   readonly stripQuery: ReadonlySet<string>;
   readonly credentials: ReadonlyMap<string, CredentialPlan>;
-  /** Where clients of a login get new tokens. */
-  readonly tokenEndpoints: readonly { readonly spec: CredentialSpec; readonly endpoint: TokenEndpoint }[];
-}
-
-/** Where a request for this path is answered; undefined: it is forwarded. */
-export function tokenEndpointAt(
-  { tokenEndpoints }: HostPlan,
-  path: string,
-): HostPlan['tokenEndpoints'][number] | undefined {
-  if (tokenEndpoints.length === 0) return undefined;
-  // Guards: a spelling that the far side takes for the endpoint, and that would be forwarded.
-  const spelt = (text: string): string => text.replace(/\/+/g, '/').replace(/\/$/, '').toLowerCase();
-  return tokenEndpoints.find(({ endpoint }) => spelt(endpoint.path) === spelt(path));
 }
 
 export class HostPlans {
@@ -119,10 +106,7 @@ function makePlan(policy: CompiledPolicy, host: string): HostPlan {
     for (const [name] of spec.companionForced) own.add(name.toLowerCase());
     credentials.set(spec.name, { spec, placements, drop: own });
   }
-  const tokenEndpoints = [...policy.credentials.values()].flatMap((spec) =>
-    (spec.login?.tokenEndpoints ?? []).flatMap((endpoint) => (endpoint.host === host ? { spec, endpoint } : [])),
-  );
-  return { credentialed: specs.length > 0, drop, stripQuery, credentials, tokenEndpoints };
+  return { credentialed: specs.length > 0, drop, stripQuery, credentials };
 }
 
 /** In lower case. What goes into the query, or is signed, may be sent in `authorization` by clients all the same. */

@@ -11,7 +11,8 @@ import { Refusal } from '../flow/refusal.ts';
 import { reveal, type Secret } from '../flow/secret.ts';
 import type { Stage } from '../flow/stage.ts';
 import type { CompiledPolicy, CredentialSpec, Injection, TokenEndpoint } from '../policy/compiled.ts';
-import { type CredentialPlan, type HostPlan, HostPlans, tokenEndpointAt } from './host-plan.ts';
+import { tokenEndpointAt } from '../policy/token-endpoints.ts';
+import { type CredentialPlan, type HostPlan, HostPlans } from './host-plan.ts';
 import { type LfsAccess, toStorage } from './lfs-storage-request.ts';
 import { outgoingFields, outgoingQuery, outgoingTarget, withFields, withMember } from './outgoing-head.ts';
 
@@ -98,7 +99,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
       return toStorage(flow, lfsTickets, this.#policy().secrets.scrub ? openScrub : null);
     }
     const plan = this.#plans.planFor(this.#policy(), canonical.host);
-    const answered = tokenEndpointAt(plan, canonical.path);
+    const answered = tokenEndpointAt(this.#policy(), canonical.host, canonical.path);
     if (answered !== undefined) return this.#answerTokens(flow, answered.spec, answered.endpoint);
     if (permission.credential === null) return this.#withoutCredential(flow, plan);
     const chosen = plan.credentials.get(permission.credential);
@@ -118,7 +119,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
     if (permission.tunnel) return null;
     this.#parts.rehearsal?.checkHead(flow);
     const plan = this.#plans.planFor(this.#policy(), canonical.host);
-    const isAnswered = tokenEndpointAt(plan, canonical.path) !== undefined;
+    const isAnswered = tokenEndpointAt(this.#policy(), canonical.host, canonical.path) !== undefined;
     if (isAnswered || permission.credential === null || permission.git?.operation === 'lfs-object') return null;
     const chosen = plan.credentials.get(permission.credential);
     if (chosen === undefined) throw missing(permission.credential, null);

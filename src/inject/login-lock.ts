@@ -30,10 +30,8 @@ async function take(path: string): Promise<() => Promise<void>> {
     if (code === null) return hold(path);
     // Where no lock can be made, nothing can be saved either, and that is told where it happens.
     if (code !== 'EEXIST') return async () => {};
-    if (await isStale(path)) {
-      await attempt(() => rmdir(path));
-      continue;
-    }
+    // One that cannot be removed (a link, a folder with something in it) is held by whoever put it there.
+    if ((await isStale(path)) && (await attempt(() => rmdir(path))) === null) continue;
     if (performance.now() >= giveUpAt)
       throw new SourceError(`another process is renewing the login (${path} is there)`);
     await new Promise((resolve) => setTimeout(resolve, lookEveryMs));

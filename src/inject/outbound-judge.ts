@@ -5,6 +5,7 @@ import type { Authorized } from '../flow/flow.ts';
 import { learn } from '../flow/learn.ts';
 import { Refusal } from '../flow/refusal.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
+import { tokenEndpointsOn } from '../policy/token-endpoints.ts';
 import type { Sign } from './outbound-signs.ts';
 
 export interface OutboundPorts {
@@ -92,9 +93,7 @@ export class OutboundJudge {
 /** Those with a place there, and those whose clients get their tokens there. */
 function credentialsOf(policy: CompiledPolicy, host: string): ReadonlySet<string> {
   const names = new Set(policy.credentialsFor(host).map(({ name }) => name));
-  for (const { name, login } of policy.credentials.values()) {
-    if (login?.tokenEndpoints.some((endpoint) => endpoint.host === host) === true) names.add(name);
-  }
+  for (const { spec } of tokenEndpointsOn(policy, host)) names.add(spec.name);
   return names;
 }
 

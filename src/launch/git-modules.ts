@@ -6,20 +6,33 @@ import { joined } from './path-relations.ts';
 const maxDepth = 5;
 const maxFolders = 200;
 
+/** More than `gitModules` looks at. */
+export function hasTooManyModules(gitFolder: string, files: HostFiles): boolean {
+  return walkModules(gitFolder, files).cut;
+}
+
 /** The folders of all submodules below `gitFolder`, those of submodules in submodules too. */
 export function gitModules(gitFolder: string, files: HostFiles): string[] {
+  return walkModules(gitFolder, files).found;
+}
+
+function walkModules(gitFolder: string, files: HostFiles): { found: string[]; cut: boolean } {
   const found: string[] = [];
+  let cut = false;
   const waiting = [{ folder: joined(gitFolder, 'modules'), depth: 0 }];
   for (const { folder, depth } of waiting) {
-    if (waiting.length > maxFolders) break;
+    if (waiting.length > maxFolders) return { found, cut: true };
     const entries = files.list(folder);
     const isRepository = entries.some(({ name }) => name === 'HEAD');
     if (isRepository) found.push(folder);
-    if (depth === maxDepth) continue;
+    if (depth === maxDepth) {
+      cut ||= entries.some(({ kind, name }) => kind === 'folder' && (!isRepository || name === 'modules'));
+      continue;
+    }
     for (const { name, kind } of entries) {
       if (kind !== 'folder' || (isRepository && name !== 'modules')) continue;
       waiting.push({ folder: joined(folder, name), depth: depth + 1 });
     }
   }
-  return found;
+  return { found, cut };
 }

@@ -5,59 +5,90 @@ import { createHash } from 'node:crypto';
 import { join, relative, resolve } from 'node:path';
 import { ownPath } from '../kit/own-path.ts';
 import { escapeUnseen } from '../kit/unseen.ts';
-import { gitModules } from './git-modules.ts';
+import { gitModules, hasTooManyModules } from './git-modules.ts';
 import { type HostFiles, hostFiles } from './host-files.ts';
 
 export interface HostTraps {
   /** By path below the working directory: a digest of the content. */
   readonly files: ReadonlyMap<string, string>;
-  /** `key=value` of every setting by which git runs a program or goes somewhere else. */
+  /** `key=value` of every setting of git that is not known to be harmless. */
   readonly settings: ReadonlySet<string>;
+  /** False: a bound was reached before everything was seen. */
+  readonly complete: boolean;
 }
 
 const maxBytes = 1024 * 1024;
 const gitTimeoutMs = 2000;
 
-/** Files that programs on the host act on by themselves when somebody enters or opens the folder. */
-const watched: readonly string[] = [
-  ...[
-    'sallyport.yaml',
-    '.envrc',
-    '.mise.toml',
-    'mise.toml',
-    '.gitmodules',
-    '.git',
-    '.npmrc',
-    '.yarnrc.yml',
-    '.pnpmfile.cjs',
-  ],
-  ...[
-    '.vscode/tasks.json',
-    '.vscode/settings.json',
-    '.vscode/launch.json',
-    '.devcontainer/devcontainer.json',
-    '.devcontainer.json',
-  ],
-  ...['.claude/settings.json', '.claude/settings.local.json', '.mcp.json', '.cursor/mcp.json', '.vscode/mcp.json'],
-  ...['.gemini/settings.json', '.codex/config.toml', 'opencode.json', '.pre-commit-config.yaml', 'lefthook.yml'],
-];
-const watchedFolders = ['.git/hooks', '.husky', '.claude/hooks', '.idea/runConfigurations'];
+/** Parts of a git folder that lead git elsewhere, beside its settings. */
+const watchedInGit = ['commondir', 'info/attributes', 'info/grafts', 'objects/info/alternates'];
+
+/** What programs act on when somebody enters or opens the folder it lies in, wherever that is. */
+const actedOn =
+  /(?:^|\/)(?:sallyport\.yaml|\.envrc|\.?mise(?:\.[\w.-]+)?\.toml|\.tool-versions|\.gitmodules|\.git|\.npmrc|\.yarnrc(?:\.yml)?|\.pnpmfile\.cjs|\.pnp\.cjs|[^/]+\.code-workspace|\.nvim\.lua|\.nvimrc|\.exrc|\.vimrc|\.gdbinit|\.lldbinit|\.mcp\.json|opencode\.jsonc?|\.pre-commit-config\.yaml|lefthook\.ya?ml|\.devcontainer\.json|(?:\.vscode|\.zed|\.claude|\.cursor|\.opencode|\.gemini|\.codex|\.idea|\.mise|\.husky|\.devcontainer|\.mvn|\.cargo)\/.+)$/;
+
+/** Written by programs; too large to look through before each start. */
+const skipped = new Set(['node_modules', '.git', '.hg', '.svn', '__pycache__', '.tox', '.venv', 'venv', 'target']);
+const maxEntries = 100_000;
+const maxMs = 250;
+
+interface Walk {
+  readonly names: readonly string[];
+  readonly repositories: readonly string[];
+  readonly complete: boolean;
+}
+
+/** Breadth first and without following links: what lies near the top is seen whatever the bound. */
+function walk(root: string, host: HostFiles): Walk {
+  const names: string[] = [];
+  const repositories: string[] = [];
+  const folders = [''];
+  const deadline = performance.now() + maxMs;
+  const asRoot = process.getuid?.() === 0;
+  let seen = 0;
+  for (const folder of folders) {
+    if (seen > maxEntries || performance.now() > deadline) return { names, repositories, complete: false };
+    const entries = host.list(join(root, folder));
+    const has = new Set(entries.map(({ name }) => name));
+    // Git takes such a folder for a repository, whatever it is called.
+    if (has.has('HEAD') && has.has('objects') && has.has('refs')) repositories.push(folder);
+    for (const { name, kind } of entries) {
+      seen++;
+      const path = join(folder, name);
+      if (kind === 'folder' && name === '.git') repositories.push(path);
+      if (kind === 'folder' && !skipped.has(name)) folders.push(path);
+      if (actedOn.test(path) && (kind !== 'folder' || name === '.git')) names.push(path);
+      else if (asRoot && kind === 'file' && ((host.look(join(root, path))?.mode ?? 0) & 0o6000) !== 0) names.push(path);
+    }
+  }
+  return { names, repositories, complete: true };
+}
 
 export async function snapshotHostTraps(workingDirectory: string, host: HostFiles = hostFiles): Promise<HostTraps> {
-  const modules = gitModules(join(workingDirectory, '.git'), host);
-  const hooks = modules.map((folder) => join(relative(workingDirectory, folder), 'hooks'));
+  const tree = walk(workingDirectory, host);
+  const gits = [
+    ...tree.repositories.map((folder) => join(workingDirectory, folder)),
+    ...gitFolders(workingDirectory, host),
+  ].flatMap((folder) => [folder, ...gitModules(folder, host)]);
+  const folders = [...new Set(gits)];
   const names = [
-    ...watched,
-    ...[...watchedFolders, ...hooks].flatMap((folder) =>
-      host.list(join(workingDirectory, folder)).map((entry) => join(folder, entry.name)),
-    ),
+    ...tree.names,
+    ...folders.flatMap((folder) => {
+      const below = relative(workingDirectory, folder);
+      const hooks = host.list(join(folder, 'hooks')).map((entry) => join(below, 'hooks', entry.name));
+      return [...watchedInGit.map((name) => join(below, name)), ...hooks];
+    }),
   ];
   const files = new Map<string, string>();
   for (const name of names) {
     const seen = describe(join(workingDirectory, name), host);
     if (seen !== null) files.set(name, seen);
   }
-  return { files, settings: new Set(await gitSettings(workingDirectory, host)) };
+  return {
+    files,
+    settings: new Set(await gitSettings(folders, host)),
+    complete: tree.complete && !folders.some((folder) => hasTooManyModules(folder, host)),
+  };
 }
 
 /** In words for the user; empty: nothing to look at. */
@@ -73,6 +104,10 @@ export function reviewHostTraps(before: HostTraps, after: HostTraps): string[] {
       `${printable(name)} was ${earlier === undefined ? 'made' : 'changed'}; programs on this host act on it.`,
     );
   }
+  if (!before.complete || !after.complete)
+    found.push(
+      'the folder, or the submodules in it, are too many: not all was searched for what programs on this host act on.',
+    );
   return found.length === 0
     ? []
     : [...found, 'Look at these before you use git, an editor or an agent here on the host.'];
@@ -84,11 +119,10 @@ function describe(path: string, host: HostFiles): string | null {
   if (facts.kind === 'link') return `link ${host.readLink(path)}`;
   if (facts.kind !== 'file') return facts.kind;
   const text = host.readText(path, maxBytes) ?? '';
-  return `${facts.mode & 0o111} ${createHash('sha256').update(text).digest('hex')}`;
+  return `${facts.mode & 0o6111} ${createHash('sha256').update(text).digest('hex')}`;
 }
 
-async function gitSettings(workingDirectory: string, host: HostFiles): Promise<string[]> {
-  const folders = gitFolders(workingDirectory, host);
+async function gitSettings(folders: readonly string[], host: HostFiles): Promise<string[]> {
   const files = folders.flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')]);
   const listed = await Promise.all(
     files.filter((file) => host.look(file) !== null).map((file) => listSettings(file, host)),
@@ -99,7 +133,7 @@ async function gitSettings(workingDirectory: string, host: HostFiles): Promise<s
 /** The repository's own folder and, of a worktree, the one it shares with others. */
 function gitFolders(workingDirectory: string, host: HostFiles): string[] {
   const pointer = join(workingDirectory, '.git');
-  if (host.look(pointer)?.kind !== 'file') return [pointer, ...gitModules(pointer, host)];
+  if (host.look(pointer)?.kind !== 'file') return [pointer];
   const named = /^gitdir: (.+?)\s*$/.exec(host.readText(pointer, 4096) ?? '')?.[1];
   if (named === undefined) return [];
   const folder = resolve(workingDirectory, named);
@@ -133,13 +167,12 @@ function listSettings(file: string, host: HostFiles): Promise<string[]> {
   });
 }
 
-/** Settings by which git runs a program, reads another file of settings, or goes elsewhere with the user's login. */
-const runs =
-  /^(?:core\.(?:fsmonitor|sshcommand|hookspath|editor|pager|gitproxy|askpass|alternaterefscommand|worktree|attributesfile)|sequence\.editor|pager\..+|credential\.(?:.+\.)?helper|diff\.external|diff\..+\.(?:command|textconv)|(?:diff|merge)tool\..+|merge\..+\.driver|filter\..+\.(?:clean|smudge|process)|gpg\.(?:.+\.)?program|gpg\.ssh\.defaultkeycommand|include\.path|includeif\..+\.path|uploadpack\.packobjectshook|remote\..+\.(?:uploadpack|receivepack|vcs|proxy|pushurl)|url\..+\.(?:push)?insteadof|protocol\..*allow|submodule\..+\.update|interactive\.difffilter|trailer\..+\.(?:cmd|command)|(?:browser|man|guitool)\..+\.(?:cmd|path)|tar\..+\.command|http\.(?:.+\.)?(?:proxy|sslverify|sslcainfo|extraheader|cookiefile)|sendemail\..+|maintenance\..+|extensions\.worktreeconfig)=/i;
+/** The short list of what only says how a repository is kept. Whatever is not on it is named, never the other way round. */
+const harmless =
+  /^(?:core\.(?:repositoryformatversion=[01]|(?:filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)=(?:true|false))|user\.(?:name|email)=.*|branch\.[^=]+\.(?:remote=\w[\w-]*|merge=refs\/heads\/[^=]+)|remote\.[^=]+\.fetch=\+?refs\/heads\/[^=]*:refs\/remotes\/[^=]*|submodule\.[^=]+\.active=true)$/i;
 
 function isTrap(setting: string): boolean {
-  // An alias runs a program only when it begins with an exclamation mark.
-  return runs.test(setting) || /^alias\.[^=]+=!/i.test(setting);
+  return !harmless.test(setting);
 }
 
 /** It came out of the sandbox: nothing in it may drive the terminal. */

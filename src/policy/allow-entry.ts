@@ -10,6 +10,7 @@ export interface AllowEntry {
   readonly ports?: readonly number[];
   readonly plain_http?: true;
   readonly tunnel?: true;
+  readonly effects?: readonly string[];
   /** Said behind it; left out where there is no room for comments. Not part of what it means. */
   readonly comment?: string;
 }

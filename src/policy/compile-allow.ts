@@ -9,7 +9,7 @@ import { exactHost } from './host-pattern.ts';
 import type { PackageFamily, PackageHosts } from './package-hosts.ts';
 import type { PackageOrigin } from './packages/package-origin.ts';
 import type { PresetCatalog } from './presets.ts';
-import { type AllowRuleDocument, allowPreset, allowRule } from './schema.ts';
+import { type AllowPresetDocument, type AllowRuleDocument, allowPreset, allowRule } from './schema.ts';
 
 export interface CompiledAllow {
   readonly rules: AllowRule[];
@@ -67,7 +67,7 @@ function addPreset(
   catalog: PresetCatalog,
   packages: ReadonlyMap<PackageFamily, PackageHosts>,
 ): void {
-  const checked = findings.check<{ preset: string }>(allowPreset, entry, path);
+  const checked = findings.check<AllowPresetDocument>(allowPreset, entry, path);
   if (!checked) return;
   const preset = catalog.presets.get(checked.preset);
   if (!preset) {
@@ -85,7 +85,7 @@ function addPreset(
   compiled.gitHosts.push(...preset.gitHosts);
   const name = `allow[${path[1]}] (preset ${preset.name})`;
   const line = findings.lineOf(path);
-  for (const rule of preset.rules) compiled.rules.push(...rulesOf(rule, name, line));
+  for (const rule of preset.rules) compiled.rules.push(...rulesOf({ ...rule, effects: checked.effects }, name, line));
   if (preset.packages) {
     const found = packages.get(preset.packages) ?? { origins: [], warnings: [] };
     for (const warning of found.warnings) findings.warn(`preset ${preset.name}: ${warning}`);
@@ -106,6 +106,7 @@ function rulesOf(rule: AllowRuleDocument, name: string, line: number): AllowRule
     tunnel: rule.tunnel ?? false,
     conversation: rule.conversation ?? false,
     ask: rule.ask ?? false,
+    ...(rule.effects === undefined ? {} : { effects: new Set(rule.effects) }),
   }));
 }
 

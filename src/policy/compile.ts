@@ -9,7 +9,7 @@ import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
 import { compileBudgets, compileLimits, compileStore, hasBudget } from './compile-limits.ts';
 import { compileUpstream } from './compile-upstream.ts';
-import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec } from './compiled.ts';
+import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec, EffectPaths } from './compiled.ts';
 import type { PolicyDocument } from './document.ts';
 import { Findings } from './findings.ts';
 import { HostIndex } from './host-index.ts';
@@ -83,6 +83,8 @@ export function compilePolicy(input: CompileInput): PolicyResult {
 
   const rules = new HostIndex<AllowRule>();
   for (const rule of allow.rules) rules.add(rule.host, rule);
+  const effectPaths = new HostIndex<EffectPaths>();
+  for (const one of input.catalog.effects) for (const host of one.hosts) effectPaths.add(host, one);
   const placed = new HostIndex<CredentialSpec>();
   for (const spec of credentials.values()) {
     for (const host of spec.placements.flatMap((placement) => placement.hosts)) placed.add(host, spec);
@@ -120,6 +122,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     listen,
     rulesFor: (host) => rules.find(host),
     allow: allow.rules,
+    effectsAt: (host) => effectPaths.find(host),
     credentials,
     credentialsFor: (host) => placed.find(host),
     ...policy,

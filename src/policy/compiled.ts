@@ -2,6 +2,7 @@
 // of the policy without importing how it is made.
 
 import type { GithubEffect } from '../flow/github-effects.ts';
+import type { ProviderEffect } from '../flow/provider-effects.ts';
 import type { AuthMode } from '../flow/sandbox.ts';
 import type { Glob } from '../kit/glob.ts';
 import type { Budgets, Limits, StoreSettings } from './compiled-limits.ts';
@@ -34,12 +35,25 @@ export interface AllowRule {
   readonly conversation: boolean;
   /** A person is asked before it passes. */
   readonly ask: boolean;
+  /** What it allows of `CompiledPolicy.effectsAt`. Left out: none. */
+  readonly effects?: ReadonlySet<ProviderEffect>;
   /** Passes as anybody's would: no credential, whatever is placed there. For a sandbox that learns. */
   readonly bare?: true;
   /** Of an approval: it covers WebSockets alone, or none. Left out: a rule for GET covers them too. */
   readonly websocket?: boolean;
   /** Of an approval: it covers nothing that would carry another credential than this one. Left out: whatever belongs there. */
   readonly carries?: string | null;
+}
+
+/** Paths of a provider that have one effect, whatever the method. */
+export interface EffectPaths {
+  readonly preset: string;
+  readonly effect: ProviderEffect;
+  readonly hosts: readonly HostPattern[];
+  /** Over paths in lower case: each also stands for what is below it. */
+  readonly paths: readonly PathPattern[];
+  /** Where it is known from. */
+  readonly from: string;
 }
 
 export type Injection =
@@ -254,6 +268,8 @@ export interface CompiledPolicy {
   /** Rules that cover a host, exact ones first, then wildcards; in order of the document. */
   rulesFor(host: string): readonly AllowRule[];
   readonly allow: readonly AllowRule[];
+  /** Those of every preset, in use or not. */
+  effectsAt(host: string): readonly EffectPaths[];
   readonly credentials: ReadonlyMap<string, CredentialSpec>;
   /** Credentials with a placement that covers the host. */
   credentialsFor(host: string): readonly CredentialSpec[];

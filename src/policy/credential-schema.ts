@@ -1,5 +1,6 @@
 // `credentials` of a document and of the presets: names, places and sources. Never a value.
 import * as z from 'zod';
+import { providerEffects } from '../flow/provider-effects.ts';
 import {
   allowRule,
   companions,
@@ -64,6 +65,16 @@ export const presetDocument = strictKeys({
   packages: z.string().optional(),
   git_hosts: z.array(hostName).optional(),
   allow: z.array(allowRule).optional(),
+  effects: z
+    .array(
+      strictKeys({
+        effect: z.enum(providerEffects),
+        hosts: oneOrMany(hostPattern),
+        paths: z.array(pathPattern),
+        from: z.string(),
+      }),
+    )
+    .optional(),
   credentials: z
     .record(
       z.string(),

@@ -63,6 +63,7 @@ function whatOf(rule: AllowRule): string {
   if (rule.websocket === true) parts.push('as a WebSocket');
   if (rule.websocket === false && rule.methods?.has('GET')) parts.push('but no WebSocket');
   if (rule.bare) parts.push('without any credential');
+  if (rule.effects) parts.push(`also what has the effect ${[...rule.effects].join(' or ')}`);
   if (rule.ask) parts.push('after a person has agreed');
   return parts.join(', ');
 }

@@ -36,6 +36,10 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'allow[].tunnel': 'Forward undecrypted, for clients with pinned certificates: checked by name alone, no credential.',
   'allow[].conversation':
     'Bodies to it are talks with a model: a placeholder may stand in them, and tokens are counted.',
+  'allow[].effects': [
+    'What else it allows of a provider: to mint a credential, or to start an agent elsewhere; left out: neither.',
+    ['mint-credential'],
+  ],
   'allow[].ask': 'A person is asked before a request passes.',
 
   approvals: 'How long and how many requests wait for a person.',

@@ -1,8 +1,9 @@
 // The presets that ship with the package: one readable file, config/presets.yaml, in the same rule syntax a user
 // writes. Read once; a mistake in it is a fault of the package and stops the start.
 import { readFileSync } from 'node:fs';
+import { compileGlob } from '../kit/glob.ts';
 import { inPackage } from '../kit/package-root.ts';
-import type { CredentialSpec, LoginUse, Placement } from './compiled.ts';
+import type { CredentialSpec, EffectPaths, LoginUse, PathPattern, Placement } from './compiled.ts';
 import { type PresetDocument, presetDocument } from './credential-schema.ts';
 import { readDocument } from './document.ts';
 import { Findings } from './findings.ts';
@@ -26,6 +27,7 @@ export interface Preset {
 }
 
 export interface PresetCatalog {
+  readonly effects: readonly EffectPaths[];
   readonly presets: ReadonlyMap<string, Preset>;
   /** Every credential of every preset, by its name, with the preset it belongs to. */
   readonly credentials: ReadonlyMap<string, { readonly preset: string; readonly credential: PresetCredential }>;
@@ -65,6 +67,7 @@ export function readPresets(text: string, file: string): PresetCatalog {
 
 function catalogOf(raw: unknown, findings: Findings): PresetCatalog {
   const presets = new Map<string, Preset>();
+  const effects: EffectPaths[] = [];
   const credentials = new Map<string, { preset: string; credential: PresetCredential }>();
   for (const [name, value] of Object.entries(typeof raw === 'object' && raw !== null ? raw : {})) {
     // Names that begin with a dot hold shared lists (YAML anchors), not presets.
@@ -85,12 +88,20 @@ function catalogOf(raw: unknown, findings: Findings): PresetCatalog {
       gitHosts: checked.git_hosts ?? [],
     };
     presets.set(name, preset);
+    for (const one of checked.effects ?? []) {
+      effects.push({ ...one, preset: name, paths: one.paths.flatMap(({ text }) => withBelow(text.toLowerCase())) });
+    }
     for (const credential of preset.credentials) credentials.set(credential.name, { preset: name, credential });
   }
   if (findings.errors.length > 0) {
     throw new Error(`the presets are broken: ${findings.errors.map(formatPolicyError).join('\n')}`);
   }
-  return { presets, credentials };
+  return { presets, credentials, effects };
+}
+
+/** A path stands for what is below it too, and for its custom methods (`/x:cancel`). */
+function withBelow(text: string): PathPattern[] {
+  return [text, `${text}/**`, `${text}:**`].map(compileGlob);
 }
 
 type CredentialDocument = NonNullable<PresetDocument['credentials']>[string];

@@ -1,6 +1,7 @@
 // The shape of the policy document, section by section, with the sentence for each thing that can be wrong. Small
 // texts (hosts, paths, addresses) are read into their compiled form on the way. Never reads a file.
 import * as z from 'zod';
+import { providerEffects } from '../flow/provider-effects.ts';
 import { didYouMean } from './closest-word.ts';
 import type { HostPattern, Injection } from './compiled.ts';
 import { anyHost, parseHostName, parseHostPattern } from './host-pattern.ts';
@@ -71,6 +72,11 @@ const allowedHost = textRead<HostPattern>(
   'a host name such as api.example.com or "*.example.com"',
 );
 
+const effects = listOf(
+  z.enum(providerEffects, { error: `write ${providerEffects.join(' or ')}` }),
+  `[${providerEffects[0]}]`,
+);
+
 const ruleKeys = strictKeys({
   host: oneOrMany(allowedHost),
   methods: listOf(method, '[GET, POST]').optional(),
@@ -80,6 +86,7 @@ const ruleKeys = strictKeys({
   tunnel: yesOrNo.optional(),
   conversation: yesOrNo.optional(),
   ask: yesOrNo.optional(),
+  effects: effects.optional(),
 });
 
 /** One entry of `allow` that names hosts itself. */
@@ -94,7 +101,7 @@ export const allowRule = ruleKeys.superRefine((rule, context) => {
     context.addIssue({ code: 'custom', path: ['host'], message });
   }
   if (!rule.tunnel) return;
-  for (const key of ['methods', 'paths', 'plain_http', 'conversation'] as const) {
+  for (const key of ['methods', 'paths', 'plain_http', 'conversation', 'effects'] as const) {
     if (rule[key] === undefined || rule[key] === false) continue;
     const message = `a tunnel is not decrypted, so \`${key}\` cannot be checked: remove it or \`tunnel\``;
     context.addIssue({ code: 'custom', path: [key], message });
@@ -104,9 +111,13 @@ export const allowRule = ruleKeys.superRefine((rule, context) => {
 export type AllowRuleDocument = z.output<typeof allowRule>;
 
 /** One entry of `allow` that names a preset; whether it exists is the compiler's question. */
-export const allowPreset = strictKeys({ preset: z.string({ error: 'write the name of a preset' }) }, (key) =>
-  key in ruleKeys.shape ? `a preset brings its own \`${key}\`: write a separate entry with \`host\` for more` : null,
+export const allowPreset = strictKeys(
+  { preset: z.string({ error: 'write the name of a preset' }), effects: effects.optional() },
+  (key) =>
+    key in ruleKeys.shape ? `a preset brings its own \`${key}\`: write a separate entry with \`host\` for more` : null,
 );
+
+export type AllowPresetDocument = z.output<typeof allowPreset>;
 
 // Fields that say where a message goes or how long it is; a credential or a companion in them would break framing.
 const reservedHeaders = new Set(

@@ -7,7 +7,7 @@ import type { Answer } from '../support/fake-upstream.ts';
 import { eventStream, jsonAnswer } from '../support/pretend-provider.ts';
 import { TunnelAgent } from '../support/tunnel-client.ts';
 
-/** Every provider answers with 600 tokens, 100 of them its own. */
+/** Every provider answers with 600 tokens, 100 of them its own: two answers are the whole budget, to the token. */
 const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', content: [] };
 const answers: Record<string, Answer> = {
   '/v1/messages': eventStream(
@@ -41,7 +41,7 @@ let ground: BudgetGround;
 
 beforeAll(async () => {
   ground = await openBudgetGround(
-    { budgets: { period: 'month', sandbox: { tokens: 1000 }, gateway: { dollars: 1000 } } },
+    { budgets: { period: 'month', sandbox: { tokens: 1200 }, gateway: { dollars: 1000 } } },
     (request, response, body) => {
       const answer = answers[request.url];
       if (answer !== undefined && body.toString() !== 'overloaded') {
@@ -81,7 +81,7 @@ describe('a sandbox spends at the providers of models no more than its budget', 
       expect(JSON.parse(refused.body.toString())).toMatchObject({
         code: 'budget.tokens',
         rule: 'budgets.sandbox.tokens',
-        error: expect.stringContaining(`the sandbox ${sandbox.id} spent 1200 of 1000 tokens for this month`),
+        error: expect.stringContaining(`the sandbox ${sandbox.id} spent 1200 of 1200 tokens for this month`),
       });
       expect(ground.upstream.seen).toHaveLength(seen);
 
@@ -136,7 +136,7 @@ describe('a sandbox spends at the providers of models no more than its budget', 
     try {
       const refused = await askOnce(agent, {});
       expect(refused.status).toBe(429);
-      expect(refused.body.toString()).toContain('spent 1200 of 1000 tokens');
+      expect(refused.body.toString()).toContain('spent 1200 of 1200 tokens');
     } finally {
       agent.destroy();
       await next.stop();

@@ -22,6 +22,8 @@ let gateway: RunningGateway;
 let close: () => Promise<void>;
 let policy: (hosts: readonly string[]) => Record<string, unknown>;
 const sockets: Socket[] = [];
+/** What each was told before it was closed. */
+const told = new WeakMap<Socket, string>();
 
 beforeAll(async () => {
   const ca = makeTestCa();
@@ -72,7 +74,9 @@ function usedTicks(): number {
 /** Opens so many and keeps those that the gateway keeps. */
 async function openMany(localAddress: string): Promise<Socket[]> {
   const opened = Array.from({ length: flood }, () => connect({ port: gateway.port, host: '127.0.0.1', localAddress }));
-  for (const socket of opened) socket.on('error', () => {}).resume();
+  for (const socket of opened) {
+    socket.on('error', () => {}).on('data', (chunk: Buffer) => told.set(socket, `${told.get(socket) ?? ''}${chunk}`));
+  }
   sockets.push(...opened);
   await Promise.all(opened.map((socket) => new Promise((done) => socket.once('connect', done).once('close', done))));
   return opened;
@@ -86,6 +90,12 @@ describe.each([
     const before = openFiles();
     const opened = await openMany(from);
     await eventually(() => opened.filter(({ destroyed }) => destroyed).length > flood / 2, 'most are turned away');
+    // In words, wherever there was a descriptor left to say them with.
+    const refused = opened.filter(({ destroyed }) => destroyed).map((socket) => told.get(socket) ?? '');
+    const inWords = refused.filter((text) => text.startsWith('HTTP/1.1 429 '));
+    expect(inWords.length).toBeGreaterThan(refused.length / 2);
+    for (const text of inWords)
+      expect(text).toMatch(/\r\nRetry-After: 5\r\nX-Sallyport-Refused: limit\.connections\r\n/);
     // For a moment those are open too that are being turned away.
     await eventually(() => openFiles() < maxFiles - 16, 'files are left');
 
@@ -109,6 +119,8 @@ describe.each([
     expect(await ask(other)).toBe('200');
     expect(gateway.output().split('\n').length).toBeLessThan(300);
     expect(await verifyJournal(join(command.home, 'state', 'journal'))).toMatchObject({ ok: true });
+    const { stdout } = await command.run(['logs', '--refused', '--json']);
+    expect(stdout).toContain('the limit of open files of the gateway (ulimit -n)');
   }, 120_000);
 });
 

@@ -71,6 +71,28 @@ describe('a push only adds to a branch, however it is asked for', () => {
   });
 });
 
+describe.each(['team/feature', 'a/b/c/d'])('a branch in a folder (%s) is a branch', (branch) => {
+  beforeEach(async () => {
+    await repository.bare.git('update-ref', `refs/heads/${branch}`, feature[2]!);
+    await clone.git('fetch', '--quiet');
+  });
+
+  test('and is not rewritten', async () => {
+    await clone.commit({ branch, parents: [feature[1]!], files: { f: 'other\n' } });
+    const run = await expectRefused(ground, repository, 'push.force', () =>
+      clone.run(['push', '--force', 'origin', branch]),
+    );
+    expect(Object.keys(rejected(run))).toEqual([branch]);
+    expect(await repository.bare.tip(branch)).toBe(feature[2]);
+  });
+
+  test('and is added to', async () => {
+    const tip = await clone.commit({ branch, parents: [feature[2]!], files: { f: '3\n' } });
+    await expectPushed(ground, () => clone.run(['push', 'origin', branch]));
+    expect(await repository.bare.tip(branch)).toBe(tip);
+  });
+});
+
 describe('what is no rewrite passes, whatever it is called', () => {
   test('--force of a commit that only adds', async () => {
     const tip = await clone.commit({ branch: 'feature', parents: [feature[2]!], files: { f: '3\n' } });

@@ -69,6 +69,15 @@ describe('a push that changes a protected path is refused', () => {
     await expectProtected();
   });
 
+  // A disk that does not tell cases apart checks these out as the workflow itself.
+  test.each(['.github/workflows/CI.yml', '.github/WORKFLOWS/ci.yml', '.GitHub/Workflows/CI.YML'])(
+    'in another case: %s',
+    async (path) => {
+      await change({ [path]: 'on: evil\n' }, repository.main);
+      await expectProtected(path);
+    },
+  );
+
   test('by deleting it', async () => {
     await change({ [workflow]: null }, repository.main);
     await expectProtected();
@@ -203,5 +212,7 @@ describe('the operator says which paths are protected', () => {
     await expectRefused(own, here, 'push.protected-path', () => work.run(['push', 'origin', 'b']));
     await work.commit({ branch: 'c', parents: [here.main], files: { 'yarn.lock': 'x\n' } });
     await expectRefused(own, here, 'push.protected-path', () => work.run(['push', 'origin', 'c']));
+    await work.commit({ branch: 'd', parents: [here.main], files: { 'Deploy/prod/key': 'x\n', 'CARGO.LOCK': 'x\n' } });
+    await expectRefused(own, here, 'push.protected-path', () => work.run(['push', 'origin', 'd']));
   });
 });

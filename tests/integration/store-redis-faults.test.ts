@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type RegistrationChange,
   type SharedStore,
   type StoreAway,
   StoreUnavailable,
 } from '../../src/flow/shared-store.ts';
+import { RedisLink } from '../../src/store/redis-link.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { RedisServer } from '../support/redis-server.ts';
@@ -91,6 +92,37 @@ describe('gateways and their Redis fail and come back', () => {
     await server.cli('SET', 'sallyport:version', String(version + 1));
     await eventually(() => seen.some(({ kind }) => kind === 'all'), 'everything is read again');
     expect(await idsOf(other)).toContain('untold');
+  });
+
+  test('a Redis that does not answer within a second is away, and one that answers a little sooner is not', async () => {
+    const link = await RedisLink.open({
+      settings: server.settings,
+      password: async () => server.password,
+      channels: [],
+      onMessage: () => {},
+      onDown: () => {},
+    });
+    // By a clock that the test moves: how long a second is on a busy machine says nothing.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      server.pause();
+      let outcome: unknown = null;
+      const asked = link.command('PING').catch((error: unknown) => {
+        outcome = error;
+      });
+      await vi.advanceTimersByTimeAsync(999);
+      expect(outcome).toBeNull();
+      await vi.advanceTimersByTimeAsync(1);
+      await asked;
+      expect(outcome).toBeInstanceOf(StoreUnavailable);
+      expect(String(outcome)).toContain('no answer within 1000 ms');
+      await expect(link.command('PING')).rejects.toThrow(StoreUnavailable);
+    } finally {
+      vi.useRealTimers();
+      server.resume();
+      link.close();
+    }
+    await Promise.all([isBack(one), isBack(other)]);
   });
 
   test('while Redis is gone nothing is acknowledged and limits go on by shares; what it lost it is told again', async () => {

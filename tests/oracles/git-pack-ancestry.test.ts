@@ -3,6 +3,12 @@ import { AncestryMemo, boundaryAnswer, isFastForward } from '../../src/git-wire/
 import { objectsOf } from '../unit/git-wire/pack-builder.ts';
 import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 
+const answerOf = (
+  returned: readonly { readonly oid: string; readonly parents: readonly string[] }[],
+  b: string,
+  old: string,
+) => boundaryAnswer(new Map(returned.map((commit) => [commit.oid, commit])), b, old);
+
 const HISTORIES = howMany(150);
 const seed = seedOf('git-pack-ancestry');
 const chance = new Chance(seed);
@@ -80,7 +86,7 @@ const boundary = async (b: string, old: string) => {
     const [oid, ...parents] = line.split(' ') as [string, ...string[]];
     return { oid, parents };
   });
-  return boundaryAnswer(returned, b, old);
+  return answerOf(returned, b, old);
 };
 
 const never = async () => {
@@ -162,7 +168,7 @@ async function askUploadPack(b: string, old: string): Promise<boolean> {
   }
   const objects = await objectsOf(Buffer.concat(pieces));
   expect(objects.missingBases).toEqual([]);
-  return boundaryAnswer(
+  return answerOf(
     [...objects.commits].map(([oid, { parents }]) => ({ oid, parents })),
     b,
     old,

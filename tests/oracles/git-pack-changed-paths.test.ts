@@ -36,10 +36,12 @@ beforeAll(() => {
     stream.push(`commit refs/heads/b${n}`, `mark :${n}`, 'committer a <a@b> 1700000000 +0000', 'data 1', 'm');
     const isRoot = n === 1 || chance.below(40) === 0;
     if (!isRoot) {
-      stream.push(`from :${n - 1 - chance.below(Math.min(n - 1, 6))}`);
+      // Each once: a commit that names a parent twice is refused.
+      const parents = new Set([n - 1 - chance.below(Math.min(n - 1, 6))]);
       for (let merges = chance.below(6) - 3; merges > 0; merges--) {
-        stream.push(`merge :${n - 1 - chance.below(Math.min(n - 1, 12))}`);
+        parents.add(n - 1 - chance.below(Math.min(n - 1, 12)));
       }
+      stream.push(...[...parents].map((parent, place) => `${place === 0 ? 'from' : 'merge'} :${parent}`));
     }
     for (let changes = 1 + chance.below(4); changes > 0; changes--) {
       const path = chance.one(paths);

@@ -20,7 +20,7 @@ beforeAll(() => {
     const message = `${longMessage}number ${n}\n`;
     stream.push(`data ${message.length}`, message);
     if (n > 1) stream.push(`from :${n - 1}`);
-    if (n > 10 && n % 9 === 0) stream.push(`merge :${n - 1 - chance.below(8)}`);
+    if (n > 10 && n % 9 === 0) stream.push(`merge :${n - 2 - chance.below(8)}`);
     for (let change = 0; change < 3; change++) {
       const path = `d${chance.below(3)}/e${chance.below(3)}/file${chance.below(30)}`;
       const content = `${files.get(path) ?? ''}${path} in ${n} ${chance.below(1e9)}\n`;
@@ -97,7 +97,8 @@ describe('a pack that git wrote holds for us what it holds for git', () => {
     expect(printed).toHaveLength(120);
     for (const line of printed) {
       const [oid, tree, ...parents] = line.trim().split(' ') as [string, string, ...string[]];
-      expect(commits.get(oid)).toEqual({ tree, parents });
+      const { tree: ownTree, parents: ownParents } = commits.get(oid)!;
+      expect({ tree: ownTree, parents: ownParents }).toEqual({ tree, parents });
     }
     expect([...tags.values()].map(({ target }) => target)).toEqual(repository.lines(['rev-parse', 'v1^{commit}']));
   });

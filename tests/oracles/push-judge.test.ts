@@ -12,12 +12,14 @@ const seed = seedOf('push-judge');
 const chance = new Chance(seed);
 const repository = new GitRepository();
 afterAll(() => repository.remove());
+/** Branches live in folders too, as deep as one likes. */
+const places = ['b', 'b/', 'b/deep/er/'] as const;
 
 /** What a server has of a history, and a push to it by a client that knows a part of that. */
 function drawPush(ids: readonly string[]) {
   const refs = new Map<string, string>();
   if (chance.below(8) > 0) refs.set('refs/heads/main', chance.one(ids));
-  for (let n = chance.below(4); n > 0; n--) refs.set(`refs/heads/b${n}`, chance.one(ids));
+  for (let n = chance.below(4); n > 0; n--) refs.set(`refs/heads/${chance.one(places)}${n}`, chance.one(ids));
   if (chance.below(3) === 0) refs.set('refs/tags/v1', chance.one(ids));
   const known = [...refs.values()];
   if (chance.below(3) === 0) refs.set('refs/pull/7/head', chance.one(ids));
@@ -27,7 +29,10 @@ function drawPush(ids: readonly string[]) {
   const moves = branches
     .filter(() => chance.below(2) === 0)
     .map(([ref, oldId]) => command(ref, chance.one(ids), oldId));
-  const created = moves.length === 0 || chance.below(2) === 0 ? [command('refs/heads/new', chance.one(ids))] : [];
+  const created =
+    moves.length === 0 || chance.below(2) === 0
+      ? [command(`refs/heads/${chance.one(['new', 'new/one'])}`, chance.one(ids))]
+      : [];
   const tagged = chance.below(4) === 0 ? [command('refs/tags/v2', chance.one(ids))] : [];
   const has = ids.filter((id) => server.held.has(id));
   // A client that is behind leaves out less than it could; a hostile one leaves out what no branch has.
@@ -68,7 +73,7 @@ describe('a push is judged as git judges what it does', () => {
   test(`in ${HISTORIES} histories made by chance`, async () => {
     const histories = drawHistories(repository, chance, HISTORIES, seed);
     const truths = new GitTruth(repository);
-    const seen = { passed: 0, rewritten: 0, changed: 0, thin: 0, known: 0 };
+    const seen = { passed: 0, rewritten: 0, inFolders: 0, changed: 0, thin: 0, known: 0 };
     for (const [number, ids] of histories.entries()) {
       const { refs, known, server, moves, commands, leftOut } = drawPush(ids);
       const hint = `SEED=${seed} history ${number}`;
@@ -99,6 +104,7 @@ describe('a push is judged as git judges what it does', () => {
       flow.trail.end();
       if (refusal === null) seen.passed++;
       if (truth.rewritten.size > 0) seen.rewritten++;
+      if ([...truth.rewritten].some((ref) => ref.startsWith('refs/heads/b/'))) seen.inFolders++;
       if (truth.changed.size > 0) seen.changed++;
       if (server.asked.includes('known')) seen.known++;
       // Bases come before anything else.
@@ -108,6 +114,7 @@ describe('a push is judged as git judges what it does', () => {
     // A run in which all verdicts were the same would prove nothing.
     expect(seen.passed).toBeGreaterThan(HISTORIES / 10);
     expect(seen.rewritten).toBeGreaterThan(HISTORIES / 10);
+    expect(seen.inFolders).toBeGreaterThan(HISTORIES / 20);
     expect(seen.changed).toBeGreaterThan(HISTORIES / 10);
     expect(seen.known).toBeGreaterThan(HISTORIES / 20);
     expect(seen.thin).toBeGreaterThan(HISTORIES / 20);

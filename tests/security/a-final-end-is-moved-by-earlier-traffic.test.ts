@@ -43,6 +43,26 @@ describe('a final end stays where it is', () => {
     for (const registry of [a, b]) expect(registry.find('x')!.expiresAtMs).toBe(endMs);
   });
 
+  test('nor does its own traffic move it, nor a renewal, at any gateway', async () => {
+    const store = await openGateway(server, 'a');
+    const a = await registryOn(store, 'a');
+    const b = await registryOn(await openGateway(server, 'b'), 'b');
+    const endMs = Date.now() + hour;
+    await a.register({ id: 'x', proof: ['secret'], expires_at: new Date(endMs).toISOString() });
+    await a.register({ id: 'open', proof: ['secret'] });
+    await eventually(() => b.find('x') !== null && b.find('open') !== null, 'both know them');
+    for (const registry of [a, b]) {
+      sendsSomething(registry, 'x');
+      await expect(registry.renew('x')).rejects.toThrow('which is final');
+    }
+    // Were it told that it moved, its own word would still count: it says that it is final. One whose end is open does move.
+    store.registrations.extend('x', endMs + hour);
+    store.registrations.extend('open', Date.now() + 48 * hour);
+    await eventually(() => b.find('open')!.expiresAtMs > Date.now() + 40 * hour, 'renewals are written');
+    const c = await registryOn(await openGateway(server, 'c'), 'c');
+    for (const registry of [a, b, c]) expect(registry.find('x')!.expiresAtMs).toBe(endMs);
+  });
+
   test('in the gateway and its workers, when it was a worker that had served the earlier one', async () => {
     const a = await gatewayWithWorker(server, 'a');
     const endOf = (id: string) => a.registrations.all().find((one) => one.id === id)!.expiresAtMs;

@@ -45,3 +45,43 @@ describe('a host that only looks like an allowed one is not', () => {
     }
   });
 });
+
+describe('another port of an allowed host is another destination', () => {
+  const ported = handMadePolicy({
+    allow: [
+      { host: 'api.example.com' },
+      { host: '*.corp.example.com', ports: [8443] },
+      { host: 'pinned.example.com', tunnel: true },
+    ],
+    credentials: [{ name: 'key', hosts: ['api.example.com', '*.corp.example.com'] }],
+  });
+  const ask = (url: string, kind: 'http' | 'tunnel' | 'connect' = 'http') =>
+    decide(ported, sandboxWith(), canonicalOf(kind === 'http' ? 'GET' : 'CONNECT', url, kind), new HeaderList());
+
+  test.each([
+    'https://api.example.com:8443/',
+    'https://api.example.com:80/',
+    'https://api.example.com:4430/',
+    'https://api.example.com:22/',
+    'https://a.corp.example.com/',
+    'https://a.corp.example.com:8444/',
+  ])('%s', (url) => {
+    expect(refusalOf(() => ask(url)).code).toBe('target.port');
+  });
+
+  test.each(['https://pinned.example.com:8443', 'https://pinned.example.com:80'])('%s, undecrypted', (url) => {
+    expect(refusalOf(() => ask(url, 'tunnel')).code).toBe('target.port');
+  });
+
+  test('nor is one opened by CONNECT, where nothing inside it could be judged', () => {
+    for (const port of [22, 25, 8443]) {
+      expect(refusalOf(() => ask(`https://api.example.com:${port}`, 'connect')).code).toBe('target.port');
+    }
+  });
+
+  test('its own port passes, with its credential', () => {
+    expect(ask('https://api.example.com/').credential).toBe('key');
+    expect(ask('https://a.corp.example.com:8443/').credential).toBe('key');
+    expect(ask('https://pinned.example.com', 'tunnel').tunnel).toBe(true);
+  });
+});

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Caller } from '../../src/flow/flow.ts';
+import type { Caller, Identified } from '../../src/flow/flow.ts';
 import { createIdentifyStage } from '../../src/identify/identify-stage.ts';
 import { acceptedFlow, basic, callerFrom, canonicalOf, refusalOf } from '../support/hand-made-flow.ts';
 import { openTestRegistry, type TestRegistry } from '../support/memory-registry.ts';
@@ -31,6 +31,31 @@ describe('a secret that is listed beside an address is worth nothing elsewhere',
     for (const form of [basic('victim', stolen), basic('thief', stolen), `Bearer ${stolen}`]) {
       expect(codeOf({ address: '172.18.0.6', proxyAuthorization: form })).toBe('sandbox.proof-wrong');
     }
+  });
+
+  test('who names another id than its own is not served, though its address and its secret are right', () => {
+    for (const id of ['thief', 'nobody', 'Victim', 'victim ']) {
+      expect(codeOf({ address: '172.18.0.5', proxyAuthorization: basic(id, stolen) })).toBe('sandbox.proof-wrong');
+    }
+    const flow = acceptedFlow(
+      callerFrom({ address: '172.18.0.5', proxyAuthorization: basic('victim', stolen) }),
+      canonicalOf('GET', 'https://api.example.com/'),
+    );
+    expect((createIdentifyStage(t.registry).run(flow) as Identified).sandbox.id).toBe('victim');
+  });
+
+  test('an id that is claimed leads to its own sandbox alone, whoever has the address', async () => {
+    const named = (await t.registry.register({ id: 'named', container_ip: '172.18.0.7', proof: ['secret'] })).secret!;
+    const other = (await t.registry.register({ id: 'other', proof: ['secret'] })).secret!;
+    expect(codeOf({ address: '172.18.0.9', proxyAuthorization: basic('named', other) })).toBe('sandbox.proof-wrong');
+    expect(codeOf({ address: '172.18.0.7', proxyAuthorization: basic('other', named) })).toBe('sandbox.proof-wrong');
+    // It names a sandbox that is not there: the one at its address is not meant.
+    expect(codeOf({ address: '172.18.0.7', proxyAuthorization: basic('gone', named) })).toBe('sandbox.unknown');
+    const flow = acceptedFlow(
+      callerFrom({ address: '172.18.0.9', proxyAuthorization: basic('named', named) }),
+      canonicalOf('GET', 'https://api.example.com/'),
+    );
+    expect((createIdentifyStage(t.registry).run(flow) as Identified).sandbox.id).toBe('named');
   });
 
   test('the right address without the secret is not enough either', () => {

@@ -13,7 +13,7 @@ const request = 'PUT /internal/credentials/anthropic HTTP/1.1\r\nhost: x\r\ncont
 
 let gateway: Running;
 let seen: PeerCredentials[];
-let pretended: number | null;
+let pretended: Partial<PeerCredentials> | null;
 
 beforeEach(async () => {
   seen = [];
@@ -21,7 +21,7 @@ beforeEach(async () => {
   gateway = await startFake({
     identifyPeer: async (socket) => {
       const real = await readPeerCredentials(socket);
-      const peer = pretended === null ? real : { ...real, uid: pretended };
+      const peer = { ...real, ...pretended };
       seen.push(peer);
       return peer;
     },
@@ -33,9 +33,9 @@ beforeEach(async () => {
 afterEach(() => gateway.stop());
 
 /** Sends the request as another user where we may become one (root), else as ourselves with the kernel's word replaced. */
-async function askAsNobody(): Promise<string> {
+async function askAs(uid: number, gid: number): Promise<string> {
   if (process.geteuid?.() !== 0) {
-    pretended = nobody;
+    pretended = { uid, gid };
     return text(connect(gateway.socketPath).end(request).setEncoding('utf8'));
   }
   const script = `
@@ -44,8 +44,8 @@ async function askAsNobody(): Promise<string> {
     socket.pipe(process.stdout);
     socket.write(process.argv[2]);`;
   const child = spawn(process.execPath, ['-e', script, gateway.socketPath, request], {
-    uid: nobody,
-    gid: nobody,
+    uid,
+    gid,
     cwd: '/',
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -53,14 +53,26 @@ async function askAsNobody(): Promise<string> {
 }
 
 describe('the admin socket serves its owner and root only', () => {
-  test('another user gets 403, a closed connection, and sets nothing', async () => {
-    const answer = await askAsNobody();
-    expect(seen).toMatchObject([{ uid: nobody }]);
+  // A group is no user: a file of the group would let it in, the kernel's word about the uid does not.
+  test.each([
+    ['of another group', nobody],
+    ['of the same group', process.getegid!()],
+  ])('another user %s gets 403, a closed connection, and sets nothing', async (_, gid) => {
+    const answer = await askAs(nobody, gid);
+    expect(seen).toMatchObject([{ uid: nobody, gid }]);
     expect(answer).toMatch(/^HTTP\/1\.1 403 /);
     expect(answer).toContain('admin.peer');
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
     expect(gateway.ports.secrets.size).toBe(0);
     expect(gateway.faults.join()).toContain(`user ${nobody}`);
+  });
+
+  test('its owner is served, also with another group', async () => {
+    pretended = { gid: nobody };
+    const whole = request.replace('stolen', 'owned');
+    const answer = await text(connect(gateway.socketPath).end(whole).setEncoding('utf8'));
+    expect(answer).toMatch(/^HTTP\/1\.1 204 /);
+    expect(gateway.ports.secrets.get('anthropic')).toBe('owned');
   });
 
   test('a peer that the kernel cannot name is refused as well', async () => {

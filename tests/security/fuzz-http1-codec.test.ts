@@ -1,7 +1,7 @@
 // The HTTP/1.1 codec on damaged traffic: it refuses with an error of its own or reads what Node's strict parser reads, and
 // the same however the bytes were cut on the way.
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { BodyReader } from '../../src/http1/body-reader.ts';
 import { Http1Error } from '../../src/http1/http1-error.ts';
 import { nodeMethods, readAsNode } from '../oracles/http1-node-reading.ts';
@@ -36,8 +36,15 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   return parts;
 }
 
+/** Inputs of which at least one message was read to its end, in the test that runs. */
+let read = 0;
+beforeEach(() => {
+  read = 0;
+});
+
 /** Every message that ours read to its end, as Node's parser must have read it. */
 function expectSameReading(ours: Reading, node: Reading): void {
+  if (ours.messages.some(({ complete }) => complete)) read++;
   for (const [i, { complete, start, fields, body, trailers, keepAlive }] of ours.messages.entries()) {
     if (!complete) continue;
     const theirs = node.messages[i];
@@ -57,18 +64,21 @@ function expectSameReading(ours: Reading, node: Reading): void {
 describe('damaged HTTP/1.1', () => {
   test('a request is refused, or read as a strict parser reads it', { timeout: fuzzTimeoutMs }, () => {
     fuzz(mutated(requests), 3_000, (bytes) => expectSameReading(readOurRequests([bytes]), readAsNode([bytes], null)));
+    expect(read).toBeGreaterThan(100);
   });
 
   test('a request is read the same way however it is cut', { timeout: fuzzTimeoutMs }, () => {
     fuzz(fc.tuple(mutated(requests), pieces), 2_000, ([bytes, sizes]) => {
       const whole = readOurRequests([bytes]);
       const inParts = readOurRequests(cut(bytes, sizes));
+      if (whole.messages.some(({ complete }) => complete)) read++;
       // What is said of a fault may depend on how much is there to see; where it is seen must not change what was read.
       expect(inParts.messages.filter(({ complete }) => complete)).toEqual(
         whole.messages.filter(({ complete }) => complete),
       );
       expect(inParts.refused === null).toBe(whole.refused === null);
     });
+    expect(read).toBeGreaterThan(100);
   });
 
   test('an answer is refused, or read as a strict parser reads it', { timeout: fuzzTimeoutMs }, () => {
@@ -78,6 +88,7 @@ describe('damaged HTTP/1.1', () => {
       expectSameReading(ours, readAsNode(parts, method));
       expect(readOurResponses([bytes], method).consumed).toBe(ours.consumed);
     });
+    expect(read).toBeGreaterThan(100);
   });
 
   test('a body that the wire reader passes is passed by the other one, and ends in the same place', {
@@ -100,6 +111,8 @@ describe('damaged HTTP/1.1', () => {
         }
       });
       expect(ends[0]).toBe(ends[1]);
+      if (typeof ends[0] === 'number') read++;
     });
+    expect(read).toBeGreaterThan(100);
   });
 });

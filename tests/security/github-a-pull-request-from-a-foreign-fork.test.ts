@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ask, ids } from '../unit/authorize/graphql-ask.ts';
 import { type GithubAttackGround, openGithubGround } from './github-attack-ground.ts';
 
 const target = '/repos/acme/widgets/pulls';
@@ -40,5 +41,38 @@ describe('a pull request shows no branch of a repository that is not of the sand
       target,
       body: { base: 'main', head: 'x', issue: 7, head_repo: 'widgets' },
     });
+  });
+});
+
+describe('nor is a branch of a fork compared with', () => {
+  const compare = '/repos/acme/widgets/compare';
+
+  test.each([
+    `${compare}/main...stranger:main`,
+    `${compare}/main...stranger:widgets:main`,
+    `${compare}/stranger%3Amain...main`,
+    `${compare}/main...acme:secrets:main`,
+    '/repos/acme/widgets/dependency-graph/compare/main...stranger:main',
+  ])('%s', async (path) => {
+    await ground.expectRefused({ method: 'GET', target: path }, 'repo.operation-not-judged');
+  });
+
+  test('two branches of its own are', () =>
+    ground.expectPassed({ method: 'GET', target: `${compare}/main...sandbox/work` }));
+});
+
+describe('nor does GraphQL make a pull request from a fork', () => {
+  const create = (head: string) =>
+    ask(
+      `mutation { createPullRequest(input: {repositoryId: "${ids.repository}", baseRefName: "main", headRefName: "${head}", title: "t"}) { clientMutationId } }`,
+    );
+
+  test.each(['stranger:main', 'Stranger:x', ':main', 'stranger:r:main'])('%s', async (head) => {
+    const { verdict } = await create(head);
+    expect(verdict.allowed ? 'allowed' : verdict.refusal.code).toBe('repo.not-allowed');
+  });
+
+  test('from its own branches it does', async () => {
+    for (const head of ['sandbox/work', 'o:sandbox/work']) expect((await create(head)).verdict.allowed).toBe(true);
   });
 });

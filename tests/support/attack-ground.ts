@@ -22,6 +22,8 @@ export interface GroundOptions {
   readonly allow?: readonly Record<string, unknown>[];
   readonly limits?: Record<string, number>;
   readonly policy?: Record<string, unknown>;
+  /** Beside that of `api.example`. */
+  readonly credentials?: Record<string, unknown>;
   readonly answer?: ScriptedAnswer;
   /** Names the far side answers for beside the two. */
   readonly names?: readonly string[];
@@ -33,7 +35,7 @@ export async function openAttackGround(options: GroundOptions = {}): Promise<Att
   const upstream = await startRecordingUpstream(ca.issue(names), options.answer);
   const gateway = await startTestGateway({
     allow: options.allow ?? [{ host: 'api.example' }, { host: 'open.example' }],
-    credentials: { key: { hosts: ['api.example'], inject: { header: 'x-api-key' } } },
+    credentials: { key: { hosts: ['api.example'], inject: { header: 'x-api-key' } }, ...options.credentials },
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.policy === undefined ? {} : { policy: options.policy }),
     upstream: { resolve: Object.fromEntries(names.map((name) => [name, upstream.address])), ca: ca.path },

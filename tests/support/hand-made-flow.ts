@@ -1,6 +1,9 @@
 // Flows, callers, sandboxes and canonical requests made by hand, for tests of one stage alone.
+
+import { expect } from 'vitest';
 import { canonicalTarget } from '../../src/accept/canonical-path.ts';
 import type { AuthorizePorts } from '../../src/authorize/authorize-stage.ts';
+import { PushRoom } from '../../src/authorize/git/push-room.ts';
 import type { AskingGithub, GithubPorts } from '../../src/authorize/github/github-ports.ts';
 import type { Exchange } from '../../src/flow/exchange.ts';
 import type { Accepted, Caller, CanonicalRequest, RawRequest } from '../../src/flow/flow.ts';
@@ -72,6 +75,7 @@ export const noGitPorts: AuthorizePorts = {
   asking: { ask: async () => ({ granted: false, why: 'nobody-watches', by: null }) },
   approvals: { policyFor: (policy) => policy, coversEffect: () => false },
   spool: new Spool('/nonexistent', () => 0),
+  pushRoom: new PushRoom(),
   openGitServer: () => {
     throw new Error('no git server is asked here');
   },
@@ -105,5 +109,5 @@ export function refusalOf(run: () => unknown): Refusal {
     if (error instanceof Refusal) return error;
     throw error;
   }
-  throw new Error('nothing was refused');
+  return expect.fail('nothing was refused');
 }

@@ -45,6 +45,7 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
     origin: 'hand-made',
     listen: { proxy: [], mtls: [], gateway: [], dashboard: null, workers: 1 },
     docker: { socket: '/var/run/docker.sock', registerLabelled: false, network: null },
+    effectsAt: () => [],
     rulesFor: (host) => {
       const covering = allow.filter((rule) => rule.host.covers(host));
       return [

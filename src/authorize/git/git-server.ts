@@ -4,6 +4,7 @@ import type { Identified, Permission } from '../../flow/flow.ts';
 import type { RemoteRef } from '../../git-wire/fetch-v2.ts';
 import type { Commit } from '../../git-wire/object-commit.ts';
 import type { ObjectType } from '../../git-wire/object-id.ts';
+import type { WorkBudget } from '../../git-wire/work-budget.ts';
 
 export interface RemoteObject {
   readonly type: ObjectType;
@@ -25,5 +26,10 @@ export interface GitServer {
   objects(ids: readonly string[]): Promise<ReadonlyMap<string, RemoteObject>>;
 }
 
-/** `signal` ends every question under way when the client is gone. */
-export type OpenGitServer = (flow: Identified, permission: Permission, signal: AbortSignal) => GitServer;
+/** `signal` ends every question under way when the client is gone. What the answers cost is charged to `budget`. */
+export type OpenGitServer = (
+  flow: Identified,
+  permission: Permission,
+  signal: AbortSignal,
+  budget?: WorkBudget,
+) => GitServer;

@@ -6,6 +6,7 @@ import type { RemoteRef } from '../../git-wire/fetch-v2.ts';
 import { GitRemoteError } from '../../git-wire/git-remote-error.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import type { PushCommand } from '../../git-wire/push-command.ts';
+import { WorkBudget } from '../../git-wire/work-budget.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { protectedPrefixes } from './branch-rules.ts';
 import type { GitServer, RemoteObject } from './git-server.ts';
@@ -35,9 +36,10 @@ export async function judgeContent(
   commands: readonly PushCommand[],
   objects: PackObjects,
   server: GitServer,
+  budget = new WorkBudget(),
 ): Promise<PushFinding[]> {
   await supplyBases(objects, server);
-  const source = new PushObjects(objects, server);
+  const source = new PushObjects(objects, server, budget);
   const judgesPaths = policy.protectedPaths.length > 0;
   const [refs] = await Promise.all([
     refsAbout(policy, commands, server),
@@ -52,7 +54,7 @@ export async function judgeContent(
   // Each waits for answers of the server, none for the other's.
   const [rewrites, paths] = await Promise.all([
     policy.allowForcePush ? [] : judgeHistory(commands, objects, server),
-    judgesPaths ? judgeNewCommits(policy, commands, objects, source, refs, server) : [],
+    judgesPaths ? judgeNewCommits(policy, commands, objects, source, refs, server, budget) : [],
   ]);
   return [...rewrites, ...paths];
 }
@@ -64,8 +66,10 @@ async function judgeNewCommits(
   source: PushObjects,
   refs: readonly RemoteRef[],
   server: GitServer,
+  budget: WorkBudget,
 ): Promise<PushFinding[]> {
-  return judgePaths(policy, source, await findNewCommits(commands, objects, refs, server), server);
+  const history = await findNewCommits(commands, objects, refs, server, budget);
+  return judgePaths(policy, source, history, server, budget);
 }
 
 /** A thin pack leaves bases out that the server has. Until all are there a commit could hide behind one. */

@@ -20,11 +20,7 @@ export async function judgeHistory(
   const memo = new AncestryMemo();
   const boundary = async (b: string, old: string): Promise<boolean> => {
     const between = await server.commits([b], [old]);
-    return boundaryAnswer(
-      [...between].map(([oid, { parents }]) => ({ oid, parents })),
-      b,
-      old,
-    );
+    return boundaryAnswer(between, b, old);
   };
   const commits = (oid: string) => objects.commits.get(oid) ?? null;
   const findings: PushFinding[] = [];

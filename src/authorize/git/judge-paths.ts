@@ -2,6 +2,7 @@
 // runs workflows too. Trees that the pack does not hold are asked of the server by their ids.
 import { type ChangedPath, changedProtectedPaths } from '../../git-wire/changed-paths.ts';
 import { GitWireError } from '../../git-wire/git-wire-error.ts';
+import { WorkBudget } from '../../git-wire/work-budget.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { isProtectedBranch } from './branch-rules.ts';
 import type { GitServer } from './git-server.ts';
@@ -13,6 +14,8 @@ import { type PushedHistory, withoutOldCommits } from './pushed-history.ts';
 const maxChanges = 10_000;
 /** Questions about where merges take protected paths from, and commits walked over to find out. */
 const maxQuestions = 64;
+/** One refuses the push; a person reads a few. */
+const maxFindings = 1_000;
 const maxSteps = 2_000_000;
 const branches = 'refs/heads/';
 
@@ -21,12 +24,13 @@ export async function judgePaths(
   objects: PushObjects,
   history: PushedHistory,
   server: GitServer,
+  budget = new WorkBudget(),
 ): Promise<PushFinding[]> {
   await objects.prefetch(history.commits);
-  const findings = await judgeCommits(policy, objects, history, server);
+  const findings = await judgeCommits(policy, objects, history, server, budget);
   if (findings.length === 0) return findings;
   const fresh = await withoutOldCommits(history, server);
-  return fresh.commits.size === history.commits.size ? findings : judgeCommits(policy, objects, fresh, server);
+  return fresh.commits.size === history.commits.size ? findings : judgeCommits(policy, objects, fresh, server, budget);
 }
 
 async function judgeCommits(
@@ -34,6 +38,7 @@ async function judgeCommits(
   objects: PushObjects,
   history: PushedHistory,
   server: GitServer,
+  budget: WorkBudget,
 ): Promise<PushFinding[]> {
   const patterns = policy.protectedPaths;
   const changes = await changedProtectedPaths({
@@ -44,12 +49,14 @@ async function judgeCommits(
     couldMatchBelow: (directory) =>
       directory === '' || patterns.some((pattern) => pattern.reaches(`${directory.toLowerCase()}/`)),
     limits: { maxFindings: maxChanges },
+    budget,
   });
   const trusted = new TrustedParents(policy, history, server);
   const findings: PushFinding[] = [];
   for (const change of changes) {
     if (change.kind === 'taken' && (await trusted.covers(change.from))) continue;
     findings.push(changed(policy, change));
+    if (findings.length === maxFindings) break;
   }
   // The search ends there: what comes after was not looked at.
   if (changes.length >= maxChanges && findings.length === 0) {
@@ -117,12 +124,13 @@ function tooManyMerges(): GitWireError {
 
 export function changed(policy: CompiledPolicy, { commit, path }: ChangedPath): PushFinding {
   const lower = path.toLowerCase();
+  const shown = path.length > 500 ? `${path.slice(0, 500)}…` : path;
   const at = policy.protectedPaths.findIndex((pattern) => pattern.covers(lower) || pattern.reaches(`${lower}/`));
   return {
     code: 'push.protected-path',
     ref: null,
     rule: `policy.protected_paths[${at}]`,
-    message: `commit ${commit.slice(0, 12)} changes ${path}, which is protected`,
+    message: `commit ${commit.slice(0, 12)} changes ${shown}, which is protected`,
     reason: 'a commit of this push changes a protected path',
     hint: 'Leave protected paths out of every commit of the push (an interactive rebase takes them out of older ones), or ask a person to make that change.',
   };

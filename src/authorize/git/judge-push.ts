@@ -9,6 +9,7 @@ import { learn } from '../../flow/learn.ts';
 import { Refusal } from '../../flow/refusal.ts';
 import { ReplacedBody } from '../../flow/replaced-body.ts';
 import type { ReceivePackRequest } from '../../git-wire/receive-pack-request.ts';
+import { OverBudget, type WorkBudget } from '../../git-wire/work-budget.ts';
 import type { Spool } from '../../kit/spool.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { checkGitHead, withBodyOf, withoutOwnProof } from './git-head.ts';
@@ -20,11 +21,13 @@ import { judgeOptions } from './judge-options.ts';
 import { judgeAliases, mayBeAlias } from './judge-tips.ts';
 import { findingOf } from './push-failure.ts';
 import { describeCommands, type PushFinding, refusePush } from './push-finding.ts';
+import type { PushRoom } from './push-room.ts';
 import { PushBody } from './receive-push.ts';
 
 export interface PushPorts {
   readonly spool: Spool;
   readonly openGitServer: OpenGitServer;
+  readonly pushRoom: PushRoom;
 }
 
 export async function judgePush(
@@ -48,27 +51,60 @@ export async function judgePush(
   const push = await readCommands(body);
   learn(flow, { asked: `receive-pack ${permission.git!.repository} ${describeCommands(push.commands)}` });
   const findings = [...judgeCommands(policy, flow.sandbox, push.commands), ...judgeOptions(push.pushOptions)];
-  const server = ports.openGitServer(flow, permission, gone.signal);
-  if (findings.length === 0 && push.packFollows && !needsPack(policy, push)) {
+  // Nothing that is in its pack would let it pass.
+  if (findings.length > 0) throw await refuseUnread(flow, body, push, findings);
+  const budget = openBudget(flow, ports);
+  if (budget instanceof OverBudget) throw await refuseUnread(flow, body, push, [findingOf(budget, policy)]);
+  const server = ports.openGitServer(flow, permission, gone.signal, budget);
+  if (push.packFollows && !needsPack(policy, push)) {
     findings.push(...(await judgeNames(policy, flow, push, server)));
     if (findings.length === 0)
       return passOn(flow, permission, exchange, { kind: 'chunked' }, null, () => passing(body, policy));
   }
   try {
-    const objects = await body.keep(ports.spool);
-    if (objects === null) findings.push(...(await judgeNames(policy, flow, push, server)));
-    else findings.push(...(await judgeContent(policy, flow.sandbox, push.commands, objects, server)));
+    const objects = await body.keep(ports.spool, budget);
+    const found =
+      objects === null
+        ? await judgeNames(policy, flow, push, server)
+        : await judgeContent(policy, flow.sandbox, push.commands, objects, server, budget);
+    for (const finding of found) findings.push(finding);
   } catch (error) {
     if (gone.signal.aborted) throw new ClientGone();
     findings.push(findingOf(error, policy));
     if (body.file === null || !(await drained(body))) throw asRefusal(findings[0]!);
   }
   if (gone.signal.aborted) throw new ClientGone();
-  if (findings.length > 0) {
-    throw refusePush({ requestId: flow.requestId, host: flow.canonical.host, ...push, findings });
-  }
+  // What is kept in memory of it decides nothing any more.
+  budget.close();
+  if (findings.length > 0) throw refusalOf(flow, push, findings);
   const file = body.file!;
   return passOn(flow, permission, exchange, { kind: 'length', bytes: file.bytes }, file.bytes, () => file.chunks());
+}
+
+/** Of what is refused by its commands nothing is kept or looked into. It is read to its end, since git reads no answer before. */
+async function refuseUnread(
+  flow: Identified,
+  body: PushBody,
+  push: ReceivePackRequest,
+  findings: readonly PushFinding[],
+): Promise<Refusal> {
+  return (await drained(body)) ? refusalOf(flow, push, findings) : asRefusal(findings[0]!);
+}
+
+function refusalOf(flow: Identified, push: ReceivePackRequest, findings: readonly PushFinding[]): Refusal {
+  return refusePush({ requestId: flow.requestId, host: flow.canonical.host, ...push, findings });
+}
+
+/** Given back when the flow is over at the latest. */
+function openBudget(flow: Identified, { pushRoom }: PushPorts): WorkBudget | OverBudget {
+  try {
+    const budget = pushRoom.open(flow.sandbox.id);
+    flow.trail.alsoRelease(() => budget.close());
+    return budget;
+  } catch (error) {
+    if (error instanceof OverBudget) return error;
+    throw error;
+  }
 }
 
 async function readCommands(body: PushBody): Promise<ReceivePackRequest> {

@@ -3,6 +3,7 @@
 import { Refusal } from '../../flow/refusal.ts';
 import { GitRemoteError } from '../../git-wire/git-remote-error.ts';
 import { GitWireError } from '../../git-wire/git-wire-error.ts';
+import { OverBudget } from '../../git-wire/work-budget.ts';
 import { SpoolFull } from '../../kit/spool.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import type { PushFinding } from './push-finding.ts';
@@ -14,6 +15,7 @@ export function findingOf(error: unknown, policy: CompiledPolicy | null): PushFi
   if (error instanceof SpoolFull) return spoolFull(error);
   if (error instanceof Refusal) return ofRefusal(error);
   if (error instanceof GitRemoteError) return noAnswer(error);
+  if (error instanceof OverBudget) return tooMuchWork(error);
   if (error instanceof GitWireError) return error.code === 'malformed' ? malformed(error) : undecided(error);
   throw error;
 }
@@ -39,6 +41,25 @@ function spoolFull(cause: SpoolFull): PushFinding {
     message: 'the gateway has no room left for pushes that wait to be judged',
     reason: 'no room at the gateway',
     hint: 'Try again when other pushes are done. The operator can raise limits.spool_bytes, or make room on its disk.',
+    cause,
+  };
+}
+
+/** What it would take to judge it, or what the sandbox has used of that by now. */
+function tooMuchWork(cause: OverBudget): PushFinding {
+  const inParts =
+    'Push in parts: older commits first (`git push origin COMMIT:refs/heads/BRANCH`), after `git repack -adf` if the pack was made by other tools. A merge of very many branches, or a directory of very many entries, is made by a person elsewhere.';
+  const wait = cause.retryAfterS === null ? '' : `Try again in ${cause.retryAfterS} seconds. `;
+  return {
+    code: 'limit.push-work',
+    ref: null,
+    rule:
+      cause.retryAfterS === null
+        ? 'built-in: what judging a push may cost'
+        : 'built-in: what judging the pushes of a sandbox may cost',
+    message: `this push takes too much to judge: ${cause.message}`,
+    reason: 'too much to judge',
+    hint: `${wait}${inParts}`,
     cause,
   };
 }

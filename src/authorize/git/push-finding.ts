@@ -34,10 +34,10 @@ export function refusePush(input: RefusedPushInput): Refusal {
   const { findings, commands, capabilities } = input;
   const first = findings[0]!;
   const reasons = new Map<string, string>();
-  for (const finding of findings) {
-    const refs = finding.ref === null ? commands.map(({ ref }) => ref) : [finding.ref];
-    for (const ref of refs) if (!reasons.has(ref)) reasons.set(ref, finding.reason);
-  }
+  for (const { ref, reason } of findings) if (ref !== null && !reasons.has(ref)) reasons.set(ref, reason);
+  // One finding about the push as a whole is a reason for every ref that has none; a second says nothing more.
+  const whole = findings.find(({ ref }) => ref === null);
+  if (whole !== undefined) for (const { ref } of commands) if (!reasons.has(ref)) reasons.set(ref, whole.reason);
   const body = renderRefusedPush({ capabilities, commands, messages: messagesOf(input), reasons });
   const more = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`;
   return new Refusal(first.code, `${first.message}${more}`, {

@@ -1,37 +1,67 @@
 // The commits and trees that a push is about: from its pack, else from the server, each asked for once and under an id
-// that was computed from its content. Never asks for more than a push of a person needs.
+// that was computed from its content. Never asks for more than a push of a person needs, and never reads a tree that was not
+// charged for first.
+import { LRUCache } from 'lru-cache';
+import { ENTRY_BYTES } from '../../git-wire/changed-paths.ts';
 import { GitWireError } from '../../git-wire/git-wire-error.ts';
 import { type Commit, parseCommit } from '../../git-wire/object-commit.ts';
 import { EMPTY_TREE_ID } from '../../git-wire/object-id.ts';
-import { parseTree, type TreeEntries } from '../../git-wire/object-tree.ts';
+import { countEntries, parseTree, type TreeEntries } from '../../git-wire/object-tree.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
+import { OverBudget, WorkBudget } from '../../git-wire/work-budget.ts';
 import type { GitServer } from './git-server.ts';
 
 /** Trees of the server that one push may need, and how many of them one by one: more is not a push a person made. */
 const maxServerTrees = 5_000;
 const maxSingleTrees = 256;
+/** Commits of the server that those of a push build on. */
+const maxServerCommits = 20_000;
+/** Trees that were read are kept for the next commit, which has most of them too. */
+const maxKeptBytes = 16 * 1024 ** 2;
+/** What an object takes besides its content. */
+const objectBytes = 400;
+/** What reading one entry costs. */
+const entryWorkBytes = 256;
 
 export class PushObjects {
   readonly #pack: PackObjects;
   readonly #server: GitServer;
+  readonly #budget: WorkBudget;
   readonly #commits = new Map<string, Commit>();
-  readonly #trees = new Map<string, TreeEntries>();
+  /** Of the server, as they came. */
+  readonly #contents = new Map<string, Buffer>();
+  readonly #read: LRUCache<string, TreeEntries>;
   #serverTrees = 0;
   #singleTrees = 0;
 
-  constructor(pack: PackObjects, server: GitServer) {
+  constructor(pack: PackObjects, server: GitServer, budget = new WorkBudget()) {
     this.#pack = pack;
     this.#server = server;
+    this.#budget = budget;
+    this.#read = new LRUCache({
+      maxSize: maxKeptBytes,
+      sizeCalculation: (entries) => sizeOf(entries.size),
+      dispose: (entries) => budget.release(sizeOf(entries.size)),
+    });
   }
 
   /** The parents of these that are on the server, and the top directories, in two questions instead of one for each. */
   async prefetch(commits: ReadonlyMap<string, Commit>): Promise<void> {
-    for (const [id, commit] of commits) if (!this.#pack.commits.has(id)) this.#commits.set(id, commit);
-    const parents = new Set([...commits.values()].flatMap((commit) => commit.parents));
-    await this.#fetchCommits([...parents].filter((id) => this.#known(id) === undefined));
-    const tops = new Set([...commits.keys(), ...parents].map((id) => this.#known(id)!.tree));
-    tops.delete(EMPTY_TREE_ID);
-    await this.#fetchTrees([...tops].filter((id) => this.#pack.get(id) === null && !this.#trees.has(id)));
+    const parents = new Set<string>();
+    for (const [id, commit] of commits) {
+      if (!this.#pack.commits.has(id) && !this.#commits.has(id)) this.#keepCommit(id, commit);
+      for (const parent of commit.parents) {
+        if (this.#known(parent) === undefined && !commits.has(parent)) parents.add(parent);
+      }
+      if (parents.size > maxServerCommits) throw tooMany('commits');
+    }
+    await this.#fetchCommits([...parents]);
+    const tops = new Set<string>();
+    for (const [id, commit] of commits) {
+      this.#addTop(tops, this.#known(id)!.tree);
+      for (const parent of commit.parents) this.#addTop(tops, this.#known(parent)!.tree);
+    }
+    await this.#fetchTrees([...tops]);
   }
 
   async commit(oid: string): Promise<Commit> {
@@ -43,37 +73,80 @@ export class PushObjects {
     return this.#pack.commits.get(oid) ?? this.#commits.get(oid);
   }
 
+  /** What was read before is charged for too: whoever asks will go through all of it. */
   async tree(oid: string): Promise<TreeEntries> {
-    const known = this.#trees.get(oid);
-    if (known !== undefined) return known;
+    const kept = this.#read.get(oid);
+    if (kept !== undefined) {
+      this.#budget.spend(kept.size * 8);
+      return kept;
+    }
+    const entries = this.#parse(await this.#treeContent(oid));
+    const bytes = sizeOf(entries.size);
+    if (bytes <= maxKeptBytes) {
+      this.#budget.hold(bytes);
+      this.#read.set(oid, entries);
+    }
+    return entries;
+  }
+
+  async #treeContent(oid: string): Promise<Buffer> {
     const packed = this.#pack.get(oid);
-    if (packed !== null) return treeOf(packed.type, await packed.content());
-    if (++this.#singleTrees > maxSingleTrees) throw tooManyTrees();
-    await this.#fetchTrees([oid]);
-    return this.#trees.get(oid)!;
+    if (packed !== null) return asTree(packed.type, await packed.content());
+    if (!this.#contents.has(oid)) {
+      if (++this.#singleTrees > maxSingleTrees) throw tooMany('directories');
+      await this.#fetchTrees([oid]);
+    }
+    return this.#contents.get(oid)!;
+  }
+
+  /** Held for a moment, so that there is room for it before it is made. */
+  #parse(content: Buffer): TreeEntries {
+    const count = countEntries(content);
+    this.#budget.spend(content.length + count * entryWorkBytes);
+    this.#budget.hold(sizeOf(count));
+    this.#budget.release(sizeOf(count));
+    return parseTree(content);
+  }
+
+  #addTop(tops: Set<string>, tree: string): void {
+    if (tree === EMPTY_TREE_ID || this.#contents.has(tree) || this.#pack.get(tree) !== null) return;
+    tops.add(tree);
+    if (tops.size > maxServerTrees) throw tooMany('directories');
+  }
+
+  #keepCommit(id: string, commit: Commit): void {
+    this.#budget.hold(objectBytes);
+    this.#commits.set(id, commit);
   }
 
   async #fetchCommits(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     for (const [id, { type, content }] of await this.#server.objects(ids)) {
       if (type !== 'commit') throw new GitWireError('malformed', 'a commit of the push has a parent that is no commit');
-      this.#commits.set(id, parseCommit(content));
+      this.#keepCommit(id, parseCommit(content, 'served'));
     }
   }
 
   async #fetchTrees(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     this.#serverTrees += ids.length;
-    if (this.#serverTrees > maxServerTrees) throw tooManyTrees();
-    for (const [id, { type, content }] of await this.#server.objects(ids)) this.#trees.set(id, treeOf(type, content));
+    if (this.#serverTrees > maxServerTrees) throw tooMany('directories');
+    for (const [id, { type, content }] of await this.#server.objects(ids)) {
+      this.#budget.hold(content.length + objectBytes);
+      this.#contents.set(id, asTree(type, content));
+    }
   }
 }
 
-function tooManyTrees(): GitWireError {
-  return new GitWireError('too-large', 'the server would have to be asked for too many directories; push in parts');
+function sizeOf(entries: number): number {
+  return entries * ENTRY_BYTES + objectBytes;
 }
 
-function treeOf(type: string, content: Buffer): TreeEntries {
+function tooMany(what: string): OverBudget {
+  return new OverBudget(`the server would have to be asked for too many ${what}; push in parts`);
+}
+
+function asTree(type: string, content: Buffer): Buffer {
   if (type !== 'tree') throw new GitWireError('malformed', 'a directory of the push that is no directory');
-  return parseTree(content);
+  return content;
 }

@@ -5,6 +5,7 @@ import type { RemoteRef } from '../../git-wire/fetch-v2.ts';
 import type { Commit } from '../../git-wire/object-commit.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import { isDeletion, type PushCommand } from '../../git-wire/push-command.ts';
+import { OverBudget, WorkBudget } from '../../git-wire/work-budget.ts';
 import type { GitServer } from './git-server.ts';
 
 export interface PushedHistory {
@@ -18,17 +19,24 @@ export interface PushedHistory {
 const maxLookedFor = 50_000;
 /** With more refs than this on the server, those that were not asked for by name are not counted as known. */
 const maxKnownRefs = 20_000;
+/** Commits outside of the pack that it leads to: each is a line of a question. */
+const maxOutside = 20_000;
+/** What a commit takes in a list of them, and one of the server with its ids. */
+const listedBytes = 100;
+const servedBytes = 400;
 
 export async function findNewCommits(
   commands: readonly PushCommand[],
   objects: PackObjects,
   refs: readonly RemoteRef[],
   server: GitServer,
+  budget = new WorkBudget(),
 ): Promise<PushedHistory> {
   const tips = tipsOf(refs);
   const known = new Set(tips.values());
   const unknown = boundaryOf(commands, objects).filter((id) => !known.has(id));
   const stray = await notReached(server, unknown, known);
+  budget.hold(objects.commits.size * listedBytes + stray.size * servedBytes);
   return { commits: new Map([...objects.commits, ...stray]), tips };
 }
 
@@ -77,6 +85,9 @@ function boundaryOf(commands: readonly PushCommand[], objects: PackObjects): str
   const outside = new Set<string>();
   const add = (id: string): void => {
     if (objects.get(id) === null) outside.add(id);
+    if (outside.size > maxOutside) {
+      throw new OverBudget(`the push leads to more than ${maxOutside} commits that it does not bring`);
+    }
   };
   for (const command of commands) if (!isDeletion(command)) add(command.newId);
   for (const { parents } of objects.commits.values()) for (const parent of parents) add(parent);

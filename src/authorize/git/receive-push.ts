@@ -6,6 +6,7 @@ import { GitWireError } from '../../git-wire/git-wire-error.ts';
 import { PackObjects } from '../../git-wire/pack-objects.ts';
 import { PackScan } from '../../git-wire/pack-scan.ts';
 import { type ReceivePackRequest, ReceivePackRequestReader } from '../../git-wire/receive-pack-request.ts';
+import type { WorkBudget } from '../../git-wire/work-budget.ts';
 import type { Spool, SpoolFile } from '../../kit/spool.ts';
 
 /** One push may hold this much of commits, trees and deltas in memory; the rest is read again from disk. */
@@ -47,8 +48,8 @@ export class PushBody {
     return this.#reader.result;
   }
 
-  /** Reads the rest to the end onto the disk; null when the push carries no pack. */
-  async keep(spool: Spool): Promise<PackObjects | null> {
+  /** Reads the rest to the end onto the disk; null when the push carries no pack. What its pack costs goes to `budget`. */
+  async keep(spool: Spool, budget?: WorkBudget): Promise<PackObjects | null> {
     const { packFollows, rest, sectionBytes } = this.#reader.result;
     const file = await spool.open();
     this.#file = file;
@@ -57,7 +58,7 @@ export class PushBody {
       for (let chunk = await this.#next(); chunk !== null; chunk = await this.#next()) this.#reader.feed(chunk);
       return null;
     }
-    const scan = new PackScan(scanLimits);
+    const scan = new PackScan(scanLimits, budget);
     try {
       await scan.feed(rest);
       for (let chunk = await this.#next(); chunk !== null; chunk = await this.#next()) {
@@ -65,7 +66,8 @@ export class PushBody {
         await scan.feed(chunk);
       }
       const { entries } = await scan.end();
-      const objects = new PackObjects(entries, (at, length) => file.readAt(sectionBytes + at, length), contentLimits);
+      const readAt = (at: number, length: number) => file.readAt(sectionBytes + at, length);
+      const objects = new PackObjects(entries, readAt, contentLimits, budget);
       await objects.resolve();
       return objects;
     } catch (error) {

@@ -9,26 +9,26 @@ import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { notItsRepository } from '../git/git-request.ts';
 import { findingOf } from '../git/push-failure.ts';
 import type { PushFinding } from '../git/push-finding.ts';
+import { assignsAgent, mentionsAgent } from './agent-mention.ts';
 import { demandEffect } from './demand-effect.ts';
 import { gitSideOf } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
-import { findRefWriteJudge } from './judge-ref-write.ts';
+import { findRefWriteJudge, oddNames } from './judge-ref-write.ts';
+import { branchDoubt } from './plain-names.ts';
 
 const newPull = 'POST /repos/{owner}/{repo}/pulls';
+const editedPull = 'PATCH /repos/{owner}/{repo}/pulls/{pull_number}';
 const reviews = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews';
 const carryEvent = new Set([`POST ${reviews}`, `POST ${reviews}/{review_id}/events`]);
 
-const issues = '/repos/{owner}/{repo}/issues';
-const carryAssignees = new Set([
-  `POST ${issues}`,
-  `PATCH ${issues}/{issue_number}`,
-  `POST ${issues}/{issue_number}/assignees`,
-]);
+/** Calls with text that people and agents read, or with assignees. */
+const carriesText =
+  /^(?:POST|PATCH|PUT) \/repos\/\{owner\}\/\{repo\}\/(?:issues|pulls|.*\/(?:\{issue_number\}|\{pull_number\}|assignees|comments|\{comment_id\}|replies|reviews|\{review_id\}|events|dismissals)|comments\/\{comment_id\})$/;
 
 /** Whether the body decides. Then it is read whole, and sent on as it was read. */
 export function hasJudgedBody(method: string, { effect, operation }: GithubRequest): boolean {
   const call = `${method} ${operation}`;
-  return effect === 'push' || carryEvent.has(call) || carryAssignees.has(call) || call === newPull;
+  return effect === 'push' || findRefWriteJudge(method, operation) !== null || carriesText.test(call);
 }
 
 /** Throws the refusal for what the body asks for; else what it has of effects that its address does not tell. */
@@ -42,15 +42,12 @@ export async function judgeGithubBody(
 ): Promise<readonly GithubEffect[]> {
   const { method } = flow.canonical;
   const github = permission.github!;
-  if (carryEvent.has(`${method} ${github.operation}`)) {
-    return judgeEvent(policy, flow, github, body);
-  }
-  if (carryAssignees.has(`${method} ${github.operation}`)) {
-    return judgeAssignees(policy, flow, body);
-  }
-  if (`${method} ${github.operation}` === newPull) {
-    judgeHead(flow, permission.repository!, body);
-    return [];
+  const call = `${method} ${github.operation}`;
+  if (carriesText.test(call)) {
+    if (call === newPull) judgeHead(flow, permission.repository!, body);
+    if (call === editedPull && body.base !== undefined) refuseOdd(branchDoubt(body.base));
+    const effects = carryEvent.has(call) ? judgeEvent(policy, flow, github, body) : [];
+    return [...effects, ...judgeAgents(policy, flow, body)];
   }
   const judge = findRefWriteJudge(method, github.operation);
   if (judge === null) throw notJudged(method, flow.canonical.path);
@@ -92,18 +89,15 @@ function judgeEvent(
   return ['approve'];
 }
 
-/** To give an issue to an agent of GitHub's is to start it, with rights of its own. */
-function judgeAssignees(
+/** To give an issue to an agent, or to call one by name, is to start it, with rights of its own. */
+function judgeAgents(
   policy: CompiledPolicy,
   { sandbox }: Identified,
   body: Readonly<Record<string, unknown>>,
 ): GithubEffect[] {
-  const named = [body.assignee, body.assignees].flat();
-  const isAgent = (one: unknown): boolean => typeof one !== 'string' || /\[bot\]$|^copilot/i.test(one.trim());
-  const agents = named.filter((one) => one !== undefined && one !== null && isAgent(one));
-  if (agents.length === 0 && body.agent_assignment === undefined) return [];
-  demandEffect(policy, sandbox, 'codespace', 'giving an issue to an agent');
-  return ['codespace'];
+  if (!assignsAgent(body) && !mentionsAgent(body)) return [];
+  demandEffect(policy, sandbox, 'agent', 'calling an agent or giving it work');
+  return ['agent'];
 }
 
 /** A pull request shows the branch it is from, with everything in it: that must be the sandbox's own to see. */
@@ -122,6 +116,14 @@ function judgeHead({ sandbox }: Identified, repository: string, body: Readonly<R
     if (one === null) throw headNotUnderstood();
     if (!coversRepository(sandbox.repos, one)) throw notItsRepository(one, sandbox);
   }
+  const { base } = body;
+  if (base !== undefined) refuseOdd(branchDoubt(base));
+  if (head !== undefined) refuseOdd(branchDoubt(parts.at(-1)));
+}
+
+function refuseOdd(doubt: string | null): void {
+  const odd = oddNames(doubt);
+  if (odd.length > 0) throw findingsRefusal(odd);
 }
 
 /** There is no repository in it that could be registered. */

@@ -3,7 +3,7 @@
 import type { Sandbox } from '../../flow/sandbox.ts';
 import { PackEntries } from '../../git-wire/pack-entries.ts';
 import { PackObjects } from '../../git-wire/pack-objects.ts';
-import { isObjectId, isRefName, zeroId } from '../../git-wire/ref-name.ts';
+import { isObjectId, zeroId } from '../../git-wire/ref-name.ts';
 import type { Glob } from '../../kit/glob.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { isProtectedBranch } from '../git/branch-rules.ts';
@@ -11,6 +11,7 @@ import type { GitServer } from '../git/git-server.ts';
 import { judgeCommands } from '../git/judge-commands.ts';
 import { judgeContent } from '../git/judge-content.ts';
 import type { PushFinding } from '../git/push-finding.ts';
+import { branchDoubt, pathDoubt, refDoubt } from './plain-names.ts';
 
 /** What is needed to judge one call. */
 export interface RefWrite {
@@ -35,13 +36,14 @@ type Judge = (write: RefWrite) => Promise<PushFinding[]> | PushFinding[];
 
 const repo = '/repos/{owner}/{repo}';
 
-/** By method and template. An operation with the effect `push` that is not here is refused. */
+/** By method and template. An operation with the effect `push` that is not here is refused. A tree is no ref yet: of it only the paths are read. */
 const judges: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   [`PUT ${repo}/contents/{path}`, judgeFile],
   [`DELETE ${repo}/contents/{path}`, judgeFile],
   [`POST ${repo}/git/refs`, judgeNewRef],
   [`PATCH ${repo}/git/refs/{ref}`, judgeMovedRef],
   [`DELETE ${repo}/git/refs/{ref}`, judgeDeletedRef],
+  [`POST ${repo}/git/trees`, judgeTree],
   [`POST ${repo}/merges`, judgeMerge],
   [`POST ${repo}/branches/{branch}/rename`, judgeRename],
   [`PUT ${repo}/pulls/{pull_number}/update-branch`, judgeUpdatedPull],
@@ -95,39 +97,47 @@ const someId = '1'.repeat(40);
 const otherId = '2'.repeat(40);
 
 function judgeFile(write: RefWrite): PushFinding[] {
-  const branch = branchOf(write.body.branch);
-  if (branch === null)
+  const { branch } = write.body;
+  if (branch === undefined || branch === null)
     return [unreadable('name the branch as "branch" in the body: without it the default branch is written')];
-  return judgeFileWrite(write, branch, [write.params.get('path') ?? '']);
+  const path = write.params.get('path');
+  const odd = oddNames(branchDoubt(branch), pathDoubt(path));
+  return odd.length > 0 ? odd : judgeFileWrite(write, branch as string, [path!]);
 }
 
 async function judgeNewRef(write: RefWrite): Promise<PushFinding[]> {
   const { ref, sha } = write.body;
-  if (!isRef(ref) || !isId(sha)) return [unreadable('give "ref" as refs/heads/NAME and "sha" as the id of a commit')];
-  return judgeRefMoves(write, ref, sha, { isNew: true, force: false });
+  const odd = oddNames(refDoubt(ref), isId(sha) ? null : noId);
+  return odd.length > 0 ? odd : judgeRefMoves(write, ref as string, sha as string, { isNew: true, force: false });
 }
 
 async function judgeMovedRef(write: RefWrite): Promise<PushFinding[]> {
   const ref = `refs/${write.params.get('ref') ?? ''}`;
   const { sha, force = false } = write.body;
-  if (!isRef(ref) || !isId(sha) || typeof force !== 'boolean') {
-    return [unreadable('give "sha" as the id of a commit, and "force" as true or false')];
-  }
-  return judgeRefMoves(write, ref, sha, { isNew: false, force });
+  const isForce = typeof force === 'boolean';
+  const odd = oddNames(refDoubt(ref), isId(sha) ? null : noId, isForce ? null : 'give "force" as true or false');
+  return odd.length > 0 ? odd : judgeRefMoves(write, ref, sha as string, { isNew: false, force: force === true });
 }
 
 async function judgeDeletedRef(write: RefWrite): Promise<PushFinding[]> {
   const ref = `refs/${write.params.get('ref') ?? ''}`;
-  if (!isRef(ref)) return [unreadable('name one ref')];
-  return judgeRefMoves(write, ref, zeroId, { isNew: false, force: false });
+  const odd = oddNames(refDoubt(ref));
+  return odd.length > 0 ? odd : judgeRefMoves(write, ref, zeroId, { isNew: false, force: false });
+}
+
+function judgeTree({ body: { tree } }: RefWrite): PushFinding[] {
+  // Without one GitHub refuses it by itself.
+  if (tree === undefined) return [];
+  const entries: unknown[] = Array.isArray(tree) ? tree : [tree];
+  const doubt = entries.map((entry) => pathDoubt((entry as { path?: unknown } | null | undefined)?.path));
+  return oddNames(doubt.find((one) => one !== null) ?? null);
 }
 
 /** What a merge brings along is not looked at commit by commit: so only from where others have let it in. */
 function judgeMerge(write: RefWrite): PushFinding[] {
-  const base = branchOf(write.body.base);
-  const head = branchOf(write.body.head);
-  if (base === null || head === null) return [unreadable('name "base" and "head" as branches')];
-  return judgeTakeover(write, base, head);
+  const { base, head } = write.body;
+  const odd = oddNames(branchDoubt(base), branchDoubt(head));
+  return odd.length > 0 ? odd : judgeTakeover(write, base as string, head as string);
 }
 
 async function judgeUpdatedPull(write: RefWrite): Promise<PushFinding[]> {
@@ -155,9 +165,10 @@ export function judgeTakeover(write: Pick<RefWrite, 'policy' | 'sandbox'>, to: s
 }
 
 function judgeRename(write: RefWrite): PushFinding[] {
-  const from = branchOf(write.params.get('branch'));
-  const to = branchOf(write.body.new_name);
-  if (from === null || to === null) return [unreadable('give the new name as "new_name"')];
+  const from = write.params.get('branch');
+  const to = write.body.new_name;
+  const odd = oddNames(branchDoubt(from), to === undefined ? 'give the new name as "new_name"' : branchDoubt(to));
+  if (odd.length > 0) return odd;
   return judgeCommands(write.policy, write.sandbox, [
     { oldId: someId, newId: zeroId, ref: `refs/heads/${from}` },
     { oldId: zeroId, newId: someId, ref: `refs/heads/${to}` },
@@ -169,15 +180,12 @@ async function valueOfRef(server: GitServer, ref: string): Promise<string | null
   return refs.find(({ name }) => name === ref)?.id ?? null;
 }
 
-/** The name of a branch, with or without `refs/heads/`; null for anything that could be read as something else. */
-function branchOf(value: unknown): string | null {
-  if (typeof value !== 'string') return null;
-  const name = value.startsWith('refs/heads/') ? value.slice('refs/heads/'.length) : value;
-  return isRefName(`refs/heads/${name}`) && !name.startsWith('refs/') ? name : null;
-}
+const noId = 'give "sha" as the id of a commit';
 
-function isRef(value: unknown): value is string {
-  return typeof value === 'string' && value.startsWith('refs/') && isRefName(value);
+/** One finding for the first doubt there is. */
+export function oddNames(...doubts: readonly (string | null)[]): PushFinding[] {
+  const first = doubts.find((doubt) => doubt !== null);
+  return first === undefined || first === null ? [] : [unreadable(first)];
 }
 
 function isId(value: unknown): value is string {

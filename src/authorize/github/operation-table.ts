@@ -1,7 +1,7 @@
 // Reads the tables under config/github: what every operation of GitHub's REST API and every GraphQL mutation does.
 // A line it does not understand, an operation named twice or without an effect stops the start: never half a table.
 import { readFileSync } from 'node:fs';
-import { type GithubEffect, githubEffects } from '../../flow/github-effects.ts';
+import { effectsWithoutRepository, type GithubEffect, githubEffects } from '../../flow/github-effects.ts';
 import { inPackage } from '../../kit/package-root.ts';
 
 export interface RestLine {
@@ -34,6 +34,8 @@ export interface GraphqlTable {
 const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const wholePath =
   /^\/(?:[^/{}]+|\{\+?[\w-]+\}|\{base\}\.\.\.\{head\})?(?:\/(?:[^/{}]+|\{\+?[\w-]+\}|\{base\}\.\.\.\{head\}))*$/;
+
+const namesRepository = /\{(?:template_)?owner\}\/\{(?:template_)?repo\}|^\/repositories\/\{repository_id\}/;
 
 let rest: RestTable | null = null;
 let graphql: GraphqlTable | null = null;
@@ -76,11 +78,16 @@ export function readRestTable(text: string, file: string): RestTable {
     const fault = faultOfEffect(third!);
     if (fault !== null) return fault;
     const template = second!.replace('{+', '{');
+    const effect = third as GithubEffect;
+    // Allowed for the repositories of a sandbox, it would be allowed for every organisation and for the account.
+    if (!namesRepository.test(template) && !effectsWithoutRepository.has(effect)) {
+      return `names no repository, and ${effect} is an effect on one; the same elsewhere is organisation or user`;
+    }
     const key = `${first} ${template}`;
     const before = seen.get(key);
     if (before !== undefined) return `repeats line ${before}: ${key}`;
     seen.set(key, line);
-    operations.push({ method: first!, template, effect: third as GithubEffect, spans: spans[0] ?? null, line });
+    operations.push({ method: first!, template, effect, spans: spans[0] ?? null, line });
     return null;
   });
   return { operations, numbers, aliases };

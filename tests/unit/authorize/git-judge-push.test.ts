@@ -127,28 +127,41 @@ describe('a push that is decided by its commands alone is not kept waiting', () 
 });
 
 describe('a push that breaks a rule is refused with every finding at once', () => {
-  test('of its commands, its options, its history and its paths; nothing goes on', async () => {
+  test('of its commands and its options, without a look into its pack or a question to the server', async () => {
     const { history, server, base, main } = ground();
     const bad = history.commit([base], { a: '1', [workflow]: 'new' });
     const commands = [command('refs/heads/sandbox/work', bad, main), command('refs/heads/main', bad, main)];
     const section = commandLines(commands, 'report-status side-band-64k push-options');
     const option = Buffer.from('0017ci.variable=SECRET=10000'.slice(0, 23));
-    const body = Buffer.concat([section, option, Buffer.from('0000'), history.pack([bad], server)]);
-    const { flow, spool, result } = pushing(withBody([body]), server);
+    const body = Buffer.concat([section, option, Buffer.from('0000'), Buffer.from('what is no pack at all')]);
+    const { opened, spool, result } = pushing(withBody([body]), server);
     const refusal = await refusedWith(result);
     expect([refusal.code, refusal.message]).toEqual([
       'push.protected-branch',
-      'main is a protected branch (and 4 more)',
+      'main is a protected branch (and 1 more)',
     ]);
     const words = wordsOf(refusal);
     expect(words).toContain('Nothing of it was sent to git.example.com.');
     expect(words).toContain('- main is a protected branch (rule: policy.protected_branches[0])');
     expect(words).toContain('- the push option ci.variable is an order');
+    expect(words).toContain('ng refs/heads/sandbox/work');
+    expect([opened.length, server.asked, spool.bytes]).toEqual([0, [], 0]);
+  });
+
+  test('of its history and its paths; nothing goes on', async () => {
+    const { history, server, base, main } = ground();
+    const bad = history.commit([base], { a: '1', [workflow]: 'new' });
+    const commands = [command('refs/heads/sandbox/work', bad, main)];
+    const body = Buffer.concat([commandLines(commands), history.pack([bad], server)]);
+    const { flow, spool, pushRoom, result } = pushing(withBody([body]), server);
+    const refusal = await refusedWith(result);
+    expect(refusal.code).toBe('push.force');
+    const words = wordsOf(refusal);
     expect(words).toContain('- this push would rewrite sandbox/work:');
-    expect(words).toContain('- this push would rewrite main:');
     expect(words).toContain(`- commit ${bad.slice(0, 12)} changes ${workflow}, which is protected`);
     expect(words).toContain('ng refs/heads/sandbox/work');
     await expectRoomBack(flow, spool);
+    expect(pushRoom.heldBytes).toBe(0);
   });
 
   test('a branch that would be no commit', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { GitServer } from '../../../src/authorize/git/git-server.ts';
 import { judgePush } from '../../../src/authorize/git/judge-push.ts';
+import { PushRoom } from '../../../src/authorize/git/push-room.ts';
 import type { Authorized, Identified } from '../../../src/flow/flow.ts';
 import { HeaderList } from '../../../src/flow/header-list.ts';
 import { Refusal } from '../../../src/flow/refusal.ts';
@@ -43,6 +44,7 @@ export interface PushingOptions {
   readonly policy?: CompiledPolicy;
   readonly fields?: readonly [string, string][];
   readonly spool?: Spool;
+  readonly pushRoom?: PushRoom;
   readonly sandbox?: Parameters<typeof sandboxWith>[0];
 }
 
@@ -64,13 +66,14 @@ export function pushing(exchange: ScriptedExchange, server: GitServer, options: 
     flow.trail.end();
     await turns();
   });
+  const pushRoom = options.pushRoom ?? new PushRoom();
   const opened: AbortSignal[] = [];
   const openGitServer = (_flow: Identified, _permission: unknown, signal: AbortSignal): GitServer => {
     opened.push(signal);
     return server;
   };
-  const result = judgePush(flow, permission, options.policy ?? strict, { spool, openGitServer });
-  return { flow, spool, opened, result };
+  const result = judgePush(flow, permission, options.policy ?? strict, { spool, openGitServer, pushRoom });
+  return { flow, spool, pushRoom, opened, result };
 }
 
 export function makeSpoolDirectory(): string {

@@ -50,7 +50,9 @@ describe('every operation of GitHub has one effect', () => {
     ['GET', '/user', 'identity'],
     ['GET', '/user/repos', 'read-account'],
     ['GET', '/search/code', 'read-account'],
-    ['POST', '/hub', 'hooks'],
+    ['POST', '/hub', 'organisation'],
+    ['POST', '/user/keys', 'user'],
+    ['PUT', '/orgs/{org}/actions/secrets/{secret_name}', 'organisation'],
   ])('%s %s is %s', (method, template, effect) => {
     expect(rest.find((line) => line.method === method && line.template === template)?.effect).toBe(effect);
   });
@@ -188,20 +190,24 @@ describe('a broken table stops the start and says where it is broken', () => {
     ['GET /a/{b read', 'rest.txt:1: this line has a path that cannot be read'],
     ['GET /a//b read', 'rest.txt:1: this line has a path that cannot be read'],
     ['GET /{+a}/{+b} read', 'rest.txt:1: this line has two parameters that hold slashes'],
-    ['GET /a read\n\nGET /a read', 'rest.txt:3: this line repeats line 1: GET /a'],
+    ['GET /a read-public\n\nGET /a read-public', 'rest.txt:3: this line repeats line 1: GET /a'],
     [
-      'GET /{a} read\nGET /{b} push',
-      'lines 1 and 2 are the same path (GET /{b}) with different effects, read and push',
+      'GET /{a} read-public\nGET /{b} user',
+      'lines 1 and 2 are the same path (GET /{b}) with different effects, read-public and user',
     ],
-    ['GET /a read\nGET /b/x push\nalias /b/x /a', 'are the same path (GET /a) with different effects'],
-    ['GET /Zen read\nGET /zen read', 'two spellings of case'],
+    ['GET /a read-public\nGET /b/x user\nalias /b/x /a', 'are the same path (GET /a) with different effects'],
+    ['GET /Zen read-public\nGET /zen read-public', 'two spellings of case'],
+    [
+      'PUT /orgs/{org}/secrets/{name} secrets',
+      'rest.txt:1: this line names no repository, and secrets is an effect on one',
+    ],
     ['number', 'rest.txt:1: this line names no parameter'],
   ])('%j', (text, message) => {
     expect(read(text)).toContain(message);
   });
 
   test('all that is wrong is told at once', () => {
-    const message = read('GET /a nonsense\nGET /b read\nPOKE /c read');
+    const message = read('GET /a nonsense\nGET /b read-public\nPOKE /c read');
     expect(message).toContain('rest.txt:1:');
     expect(message).not.toContain('rest.txt:2:');
     expect(message).toContain('rest.txt:3:');

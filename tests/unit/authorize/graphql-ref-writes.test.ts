@@ -64,7 +64,7 @@ describe('mutations that write branches are handed to the rules of a push', () =
   });
 
   test('merges into a branch, and the branch of a pull request that is brought up to date', async () => {
-    const merged = await write('mergeBranch', { repositoryId: ids.repository, base: 'f', head: 'refs/heads/main' });
+    const merged = await write('mergeBranch', { repositoryId: ids.repository, base: 'f', head: 'main' });
     expect(merged.writes).toEqual([{ kind: 'takeover', repository: 'o/r', to: 'f', from: 'main' }]);
     const updated = await write('updatePullRequestBranch', { pullRequestId: ids.pull });
     expect(updated.writes).toEqual([{ kind: 'takeover', repository: 'o/r', to: 'f', from: 'main' }]);

@@ -50,7 +50,7 @@ describe('a file is written to a branch and a path that a push could write', () 
 
   test('an own branch and an open path', async () => {
     expect(await codes(put, { params, body: { branch: 'work' } })).toEqual([]);
-    expect(await codes(put, { params, body: { branch: 'refs/heads/work' } })).toEqual([]);
+    expect(await codes(put, { params, body: { branch: 'refs/heads/work' } })).toEqual(['push.undecided']);
     expect(await codes(put, { params, body: { branch: 'sandbox/x' }, sandbox: bot })).toEqual([]);
   });
 

@@ -25,6 +25,8 @@ const plans = [
   onHost,
   { ...onBridge, gateway: { ...onBridge.gateway, v6: null } },
   { ...onHost, gateway: { ...onHost.gateway, v4: null } },
+  { ...onBridge, seesBridge: false },
+  { ...onHost, seesBridge: false },
 ];
 
 describe('the text of a firewall', () => {
@@ -70,7 +72,16 @@ describe('the text of a firewall', () => {
     expect(writeRuleset(onBridge, members).text).toContain(
       'meta ibrname "br-0123456789ab" iifname != @ports counter drop',
     );
-    expect(writeRuleset({ ...onBridge, seesBridge: false }, members).text).not.toContain('ibrname');
+    expect(writeRuleset(onBridge, members).text).toContain(
+      'meta obrname "br-0123456789ab" oifname != @ports counter drop',
+    );
+    const blind = writeRuleset({ ...onBridge, seesBridge: false }, members).text;
+    expect(blind).not.toMatch(/[io]brname/);
+    // There it is told by what it claims: the MACs and addresses of the sandboxes, and of a gateway on the bridge.
+    expect(blind).toMatch(
+      /set macs \{\s+type ether_addr\s+elements = \{ 02:00:00:00:00:02,\s+02:00:00:00:00:0a,\s+02:00:00:00:00:0b \}/,
+    );
+    expect(blind).toMatch(/set senders4 \{\s+typeof @nh,112,32\s+elements = \{ 0xc0000202,\s+0xc000020a \}/);
   });
 
   test('nobody is pinned to what is the gateway', () => {

@@ -44,7 +44,7 @@ const write = (body: RetryBody, text: string): boolean => body.write(Buffer.from
 
 describe('a body that may go out twice', () => {
   test('waits while it is held, and goes to the second from the beginning, at its pace', () => {
-    const body = new RetryBody(new KeepingRoom());
+    const body = new RetryBody(new KeepingRoom().shareOf('one'));
     const first = new Taker();
     const second = new Taker(1);
     let resumed = 0;
@@ -70,7 +70,7 @@ describe('a body that may go out twice', () => {
   });
 
   test('goes on with the first where it stopped when there is no second', () => {
-    const body = new RetryBody(new KeepingRoom());
+    const body = new RetryBody(new KeepingRoom().shareOf('one'));
     const first = new Taker();
     body.sendTo(first);
     write(body, 'ab');
@@ -84,7 +84,7 @@ describe('a body that may go out twice', () => {
   });
 
   test('is repeated only if all of it was kept', () => {
-    const body = new RetryBody(new KeepingRoom());
+    const body = new RetryBody(new KeepingRoom().shareOf('one'));
     body.sendTo(new Taker());
     body.write(Buffer.alloc(maxKeptBytes));
     expect(body.isRepeatable).toBe(true);
@@ -93,7 +93,7 @@ describe('a body that may go out twice', () => {
   });
 
   test('is not kept where many others are, and gives its room back', () => {
-    const room = new KeepingRoom(10);
+    const room = new KeepingRoom(10, 10).shareOf('one');
     const [one, two, three] = [new RetryBody(room), new RetryBody(room), new RetryBody(room)];
     for (const body of [one, two, three]) body.sendTo(new Taker());
     write(one, '12345678');
@@ -126,6 +126,7 @@ describe('a renewal that takes too long', () => {
     const flow = {
       ...acceptedFlow(callerFrom(), canonicalOf('GET', 'https://api.example/')),
       exchange,
+      sandbox: { id: 'one' },
       outgoing: new OutgoingRequest('/', new HeaderList()),
     } as unknown as Injected;
     let sent = 0;

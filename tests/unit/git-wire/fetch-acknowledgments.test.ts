@@ -10,7 +10,7 @@ const B = 'b'.repeat(40);
 const said = (...lines: string[]): Buffer => Buffer.concat(lines.map((line) => encodePkt(`${line}\n`)));
 
 function read(answer: Buffer, pieceBytes = answer.length): string[] {
-  const reader = new AcknowledgmentReader();
+  const reader = new AcknowledgmentReader([A, B]);
   for (let at = 0; at < answer.length; at += pieceBytes) reader.feed(answer.subarray(at, at + pieceBytes));
   return [...reader.end()];
 }
@@ -26,6 +26,11 @@ function failure(answer: Buffer): GitWireError {
 }
 
 describe('the commits that a server acknowledges are the ones it has', () => {
+  test('of those that were asked about: others would be no answer, and could be without end', () => {
+    const C = 'c'.repeat(40);
+    expect(failure(Buffer.concat([said('acknowledgments', `ACK ${C}`), flushPkt])).code).toBe('malformed');
+  });
+
   test('none, one, several, with and without line ends, however the answer is cut', () => {
     expect(read(Buffer.concat([said('acknowledgments', 'NAK'), flushPkt]))).toEqual([]);
     const answer = Buffer.concat([said('acknowledgments', `ACK ${A}`), encodePkt(`ACK ${B}`), flushPkt]);

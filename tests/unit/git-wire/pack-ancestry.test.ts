@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { AncestryMemo, boundaryAnswer, isFastForward } from '../../../src/git-wire/ancestry.ts';
 
+const answerOf = (
+  returned: readonly { readonly oid: string; readonly parents: readonly string[] }[],
+  b: string,
+  old: string,
+) => boundaryAnswer(new Map(returned.map((commit) => [commit.oid, commit])), b, old);
+
 /** `child: parents`, as a pack would give them. */
 const history = (edges: Record<string, string[]>) => (oid: string) =>
   edges[oid] === undefined ? null : { parents: edges[oid] };
@@ -84,24 +90,24 @@ describe('a push adds to a branch exactly when the old tip is behind the new one
 
 describe('what the server returns decides the boundary question', () => {
   test('the same commit, or a way from b down to old', () => {
-    expect(boundaryAnswer([], 'old', 'old')).toBe(true);
-    expect(boundaryAnswer([{ oid: 'b', parents: ['old'] }], 'b', 'old')).toBe(true);
+    expect(answerOf([], 'old', 'old')).toBe(true);
+    expect(answerOf([{ oid: 'b', parents: ['old'] }], 'b', 'old')).toBe(true);
     const way = [
       { oid: 'b', parents: ['x', 'y'] },
       { oid: 'x', parents: ['z'] },
       { oid: 'y', parents: ['old'] },
     ];
-    expect(boundaryAnswer(way, 'b', 'old')).toBe(true);
+    expect(answerOf(way, 'b', 'old')).toBe(true);
   });
 
   test('nothing returned, or no way down, is a no', () => {
-    expect(boundaryAnswer([], 'b', 'old')).toBe(false);
-    expect(boundaryAnswer([{ oid: 'b', parents: ['x'] }], 'b', 'old')).toBe(false);
+    expect(answerOf([], 'b', 'old')).toBe(false);
+    expect(answerOf([{ oid: 'b', parents: ['x'] }], 'b', 'old')).toBe(false);
     // Old has a child, but b does not come from it.
     const beside = [
       { oid: 'b', parents: ['x'] },
       { oid: 'other', parents: ['old'] },
     ];
-    expect(boundaryAnswer(beside, 'b', 'old')).toBe(false);
+    expect(answerOf(beside, 'b', 'old')).toBe(false);
   });
 });

@@ -83,3 +83,18 @@ test('those of Claude Code are where it looks for them, wherever the file itself
     join(folder, 'real.lock'),
   ]);
 });
+
+test('an old one that cannot be removed is held by somebody: it is looked at in a while, not at once for ever', async () => {
+  const lock = join(folder, 'a');
+  mkdirSync(lock);
+  writeFileSync(join(lock, 'of somebody'), '');
+  const before = new Date(Date.now() - 11_000);
+  utimesSync(lock, before, before);
+  const cpuBefore = process.cpuUsage();
+  const waiting = withLocks([lock], async () => 'done');
+  await pause(1_000);
+  const { user, system } = process.cpuUsage(cpuBefore);
+  expect((user + system) / 1000).toBeLessThan(300);
+  rmSync(lock, { recursive: true });
+  expect(await waiting).toBe('done');
+});

@@ -22,7 +22,7 @@ describe('after a command, what it left for the host to run', () => {
   test('is nothing after ordinary work with git', async () => {
     expect(
       await reviewAfter(() => {
-        git('remote', 'add', 'origin', 'https://host.example/me/it.git');
+        git('config', 'branch.topic.remote', 'origin');
         git('config', 'branch.topic.merge', 'refs/heads/topic');
         git('config', 'user.name', 'dev');
         ground.file(`${ground.project}/src/index.ts`);
@@ -42,6 +42,16 @@ describe('after a command, what it left for the host to run', () => {
     ['url.https://evil.example/.insteadOf', 'https://host.example/'],
     ['submodule.x.update', '!evil'],
     ['gpg.program', 'evil'],
+    ['alias.co', 'evil'],
+    ['remote.origin.url', '/tmp/bare'],
+    ['branch.main.remote', '/tmp/bare'],
+    ['branch.main.pushRemote', 'evil'],
+    ['remote.pushDefault', 'evil'],
+    ['lfs.standalonetransferagent', 'evil'],
+    ['lfs.customtransfer.x.path', 'evil'],
+    ['http.sslCAPath', '/tmp/ca'],
+    ['http.curloptResolve', 'host.example:443:203.0.113.1'],
+    ['gc.recentObjectsHook', 'evil'],
   ])('names the git setting %s', async (key, value) => {
     const review = await reviewAfter(() => git('config', key, value));
     expect(review).toContain(`${key.split('.')[0]!.toLowerCase()}.`);
@@ -68,6 +78,25 @@ describe('after a command, what it left for the host to run', () => {
       expect(review).toContain(`${name} was made`);
   });
 
+  test.each([
+    ...['.git/commondir', '.git/info/attributes', '.zed/tasks.json', '.mise.local.toml', '.tool-versions'],
+    ...['.claude/agents/x.md', '.cursor/rules/x', '.opencode/x', 'x.code-workspace', '.idea/workspace.xml'],
+    ...['.cargo/config.toml', '.nvim.lua', 'deep/down/.nvim.lua', 'deep/down/.vscode/tasks.json', 'deep/.envrc'],
+  ])('names %s', async (name) => {
+    expect(await reviewAfter(() => ground.file(`${ground.project}/${name}`))).toContain(`${name} was made`);
+  });
+
+  test('names a nested repository with its settings, also one without a .git', async () => {
+    const review = await reviewAfter(() => {
+      git('init', '-q', 'vendor/inner');
+      git('-C', 'vendor/inner', 'config', 'core.fsmonitor', 'evil-one');
+      git('init', '-q', '--bare', 'vendor/plain');
+      git('-C', 'vendor/plain', 'config', 'core.fsmonitor', 'evil-two');
+    });
+    for (const part of ['vendor/inner/.git was made', 'core.fsmonitor=evil-one', 'core.fsmonitor=evil-two'])
+      expect(review).toContain(part);
+  });
+
   test('does not let a setting drive the terminal, and tells of settings that are no plain file', async () => {
     const review = await reviewAfter(() => git('config', 'alias.x', '!a\u001b[2Jb'));
     expect(review).not.toContain('\u001b');
@@ -86,6 +115,11 @@ describe('after a command, what it left for the host to run', () => {
     });
     expect(review).toContain('core.fsmonitor=evil');
     expect(review).toContain('.git/modules/sub/hooks/post-checkout was made');
+  });
+
+  test('says so when there are more submodules than it looks at', async () => {
+    for (let i = 0; i < 210; i++) ground.file(`${ground.project}/.git/modules/m${i}/HEAD`, 'ref: refs/heads/main');
+    expect(await reviewAfter(() => {})).toContain('not all was searched');
   });
 
   test('looks into the repository of a worktree too', async () => {

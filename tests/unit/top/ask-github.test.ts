@@ -64,17 +64,30 @@ describe('GitHub is asked which repository a number belongs to', () => {
     expect(ports.seen).toHaveLength(5);
   });
 
-  test.each([401, 403, 404, 301])('status %i is nobody’s', async (status) => {
-    expect(await byId(createGithubQuestions(says({ full_name: 'acme/widgets' }, status)), '7')).toBeNull();
+  test('404 is nobody’s, and remembered: GitHub says it of what the credential may not see', async () => {
+    const ports = says({ message: 'Not Found' }, 404);
+    const questions = createGithubQuestions(ports);
+    expect(await byId(questions, '7')).toBeNull();
+    expect(await byId(questions, '7')).toBeNull();
+    expect(ports.seen).toHaveLength(1);
   });
 
-  test('a failure is not remembered, and is no answer', async () => {
-    let tries = 0;
-    const ports = scripted((flow) => answer(++tries === 1 ? 500 : 200, json, '{"full_name":"acme/widgets"}')(flow));
-    const questions = createGithubQuestions(ports);
-    await expect(byId(questions, '7')).rejects.toMatchObject({ code: 'upstream.protocol' });
-    expect(await byId(questions, '7')).toBe('acme/widgets');
-  });
+  // A token that has run out, a rate that is used up, an organisation that wants a login first: it may be ours all the same.
+  test.each([401, 403, 301, 307, 451, 429, 500, 503])(
+    'status %i is a failure: no answer, and not remembered',
+    async (status) => {
+      let tries = 0;
+      const ports = scripted((flow) =>
+        answer(++tries === 1 ? status : 200, json, '{"full_name":"acme/widgets"}')(flow),
+      );
+      const questions = createGithubQuestions(ports);
+      await expect(byId(questions, '7')).rejects.toMatchObject({
+        code: expect.stringMatching(/^(?:push\.undecided|upstream\.protocol)$/),
+        message: expect.stringMatching(new RegExp(`this call.*${status}`)),
+      });
+      expect(await byId(questions, '7')).toBe('acme/widgets');
+    },
+  );
 
   test.each(['x', '7/../8', '', '123456789012345678901'])('%o is no number, and not asked', async (id) => {
     const ports = says({ full_name: 'acme/widgets' });

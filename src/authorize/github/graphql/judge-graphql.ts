@@ -8,9 +8,10 @@ import {
   type OperationDefinitionNode,
   visit,
 } from 'graphql/language/index.js';
-import type { GithubEffect } from '../../../flow/github-effects.ts';
+import { effectsWithoutRepository, type GithubEffect } from '../../../flow/github-effects.ts';
 import { Refusal } from '../../../flow/refusal.ts';
 import type { AuthMode } from '../../../flow/sandbox.ts';
+import { mentionsAgent } from '../agent-mention.ts';
 import { effectNotAllowed } from '../demand-effect.ts';
 import { VariableValues } from './argument-values.ts';
 import { loadGraphqlInputs } from './graphql-inputs.ts';
@@ -19,7 +20,7 @@ import { judgeMutationRoot, judgeQueryRoot, type RootAsk } from './judge-root.ts
 import type { NodeFacts, NodeResolver } from './node-facts.ts';
 import { readNodeId } from './node-id.ts';
 import { type GraphqlRequest, readGraphqlRequest, writeGraphqlBody } from './read-graphql-request.ts';
-import { type RefRules, readRefWrites } from './ref-write.ts';
+import { type RefRules, readRefWrites, refuseOddPull } from './ref-write.ts';
 import { notJudged, notOfSandbox, notTied } from './refuse-graphql.ts';
 import { refuseDirectives, SelectionWalk } from './walk-selection.ts';
 
@@ -53,13 +54,17 @@ export type GraphqlVerdict =
     }
   | { readonly allowed: false; readonly refusal: Refusal };
 
-/** These change no repository, or none that is there yet, so that no id need tie them. Allowed only by an operator. */
-const withoutRepository: ReadonlySet<GithubEffect> = new Set<GithubEffect>(
-  'user organisation app gist create-repository project migration package codespace'.split(' ') as GithubEffect[],
-);
-
 /** Each may have to be asked for; GitHub itself takes no more at once. */
 const maxNodes = 100;
+
+/** Mutations with these write what people and agents read. */
+const carriesText: ReadonlySet<GithubEffect> = new Set<GithubEffect>([
+  'issue',
+  'pull',
+  'review',
+  'approve',
+  'discussion',
+]);
 
 export async function judgeGraphql(question: GraphqlQuestion): Promise<GraphqlVerdict> {
   try {
@@ -74,6 +79,13 @@ async function judge(question: GraphqlQuestion): Promise<GraphqlVerdict> {
   refuseOtherForms(question);
   const request = readGraphqlRequest(question.body);
   const asks = request.operations.flatMap((operation) => judgeOperation(operation, request, question));
+  refuseWritesBesideOthers(asks);
+  const callsAgent = asks.some(
+    ({ effect, input }) => effect !== null && carriesText.has(effect) && mentionsAgent(input),
+  );
+  if (callsAgent && !question.effects.has('agent')) {
+    throw effectNotAllowed('agent', 'a text that calls an agent by name', question.mode);
+  }
   const repositories = new Set<string>();
   for (const repository of asks.flatMap((ask) => ask.repositories)) {
     if (!question.covers(repository)) throw notOfSandbox(repository);
@@ -86,6 +98,7 @@ async function judge(question: GraphqlQuestion): Promise<GraphqlVerdict> {
   for (const { repository } of nodes.values()) repositories.add(repository);
   for (const ask of asks) await judgeWrites(ask, nodes, question);
   const effects = new Set(asks.flatMap(({ effect }) => effect ?? []));
+  if (callsAgent) effects.add('agent');
   return {
     allowed: true,
     repositories: [...repositories],
@@ -93,6 +106,17 @@ async function judge(question: GraphqlQuestion): Promise<GraphqlVerdict> {
     asked: asks.map(({ name, input }) => `${input === null ? 'query' : 'mutation'} ${name}`),
     body: writeGraphqlBody({ ...request, document: withoutRenames(request.document) }),
   };
+}
+
+/** A write is judged by what is there now; a mutation before it could change that, a pull request's base for one. */
+function refuseWritesBesideOthers(asks: readonly RootAsk[]): void {
+  const mutations = asks.filter(({ input }) => input !== null);
+  const write = mutations.find(({ effect }) => effect === 'push');
+  if (write === undefined || mutations.length === 1) return;
+  throw notJudged(
+    `the mutation ${write.name} writes a branch beside another mutation, which could change what it was judged by`,
+    'Send it in a document of its own.',
+  );
 }
 
 function refuseOtherForms({ method, query, contentType }: GraphqlQuestion): void {
@@ -138,7 +162,7 @@ function typeOfRoot(root: 'Query' | 'Mutation', field: string): string {
 }
 
 function refuseUntied({ name, effect }: RootAsk): void {
-  if (effect !== null && withoutRepository.has(effect)) return;
+  if (effect !== null && effectsWithoutRepository.has(effect)) return;
   throw notTied(`the mutation ${name} names nothing that belongs to a repository of this sandbox`);
 }
 
@@ -175,6 +199,7 @@ async function judgeWrites(
   { refs, covers }: GraphqlQuestion,
 ): Promise<void> {
   if (ask.input === null) return;
+  if (ask.effect === 'pull') refuseOddPull(ask.input);
   if (ask.name === 'createPullRequest') refuseForeignHead(ask, nodes, covers);
   const writes = readRefWrites(ask.name, ask.input, nodes);
   if (writes === null && ask.effect === 'push') {

@@ -1,5 +1,6 @@
 // The mutations that write branches, as the rules of a push see them: which branch, from where, to where, which files.
 // Whoever holds those rules judges them behind the port. A mutation that writes a branch and is not here is refused.
+import { branchDoubt, pathDoubt, refDoubt } from '../plain-names.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { notJudged } from './refuse-graphql.ts';
 
@@ -49,22 +50,22 @@ function readCommit(input: Input, nodes: Nodes): GraphqlRefWrite[] {
   const branch = recordOf(input.branch, 'branch');
   const changes = recordOf(input.fileChanges ?? {}, 'fileChanges');
   const files = [...listOf(changes.additions, 'additions'), ...listOf(changes.deletions, 'deletions')];
-  const paths = files.map((file) => textOf(recordOf(file, 'a file').path, 'path'));
+  const paths = files.map((file) => plain(recordOf(file, 'a file').path, pathDoubt));
   if (branch.id !== undefined && branch.id !== null) {
     if (branch.repositoryNameWithOwner !== undefined || branch.branchName !== undefined) {
       throw unreadable('name the branch by id or by name, not by both');
     }
     const { repository, ref } = refOf(branch.id, nodes);
-    return [{ kind: 'files', repository, branch: branchOf(ref), paths }];
+    return [{ kind: 'files', repository, branch: shortOf(ref), paths }];
   }
   const repository = textOf(branch.repositoryNameWithOwner, 'repositoryNameWithOwner').toLowerCase();
-  return [{ kind: 'files', repository, branch: branchOf(textOf(branch.branchName, 'branchName')), paths }];
+  return [{ kind: 'files', repository, branch: plain(branch.branchName, branchDoubt), paths }];
 }
 
 function readLinkedBranch(input: Input, nodes: Nodes): GraphqlRefWrite[] {
   const { repositoryId, issueId } = input;
   const home = repositoryId === undefined || repositoryId === null ? issueId : repositoryId;
-  const ref = `refs/heads/${branchOf(textOf(input.name, 'name'))}`;
+  const ref = `refs/heads/${plain(textOf(input.name, 'name'), branchDoubt)}`;
   return [moveOf(nodeOf(home, nodes).repository, ref, input.oid, true, false)];
 }
 
@@ -89,8 +90,8 @@ function readUpdatedRefs(input: Input, nodes: Nodes): GraphqlRefWrite[] {
 }
 
 function readMerge(input: Input, nodes: Nodes): GraphqlRefWrite[] {
-  const to = branchOf(textOf(input.base, 'base'));
-  const from = branchOf(textOf(input.head, 'head'));
+  const to = plain(input.base, branchDoubt);
+  const from = plain(input.head, branchDoubt);
   return [{ kind: 'takeover', repository: repositoryOf(input, nodes), to, from }];
 }
 
@@ -105,9 +106,8 @@ function readUpdatedPull(input: Input, nodes: Nodes): GraphqlRefWrite[] {
 }
 
 function moveOf(repository: string, name: unknown, oid: unknown, isNew: boolean, force: unknown): GraphqlRefWrite {
-  const ref = textOf(name, 'name');
+  const ref = plain(name, refDoubt);
   const newOid = textOf(oid, 'oid');
-  if (!ref.startsWith('refs/')) throw unreadable('write the whole name of the ref, refs/heads/NAME');
   if (!/^[0-9a-f]{40}$/.test(newOid)) throw unreadable('an oid is 40 hexadecimal digits in lower case');
   if (force !== undefined && force !== null && typeof force !== 'boolean') throw unreadable('force is true or false');
   const isDeleted = newOid === zeroOid;
@@ -130,11 +130,23 @@ function nodeOf(id: unknown, nodes: Nodes): NodeFacts {
   return facts;
 }
 
-/** With or without `refs/heads/`. What else begins with refs/ is no branch. */
-function branchOf(name: string): string {
-  const branch = name.startsWith('refs/heads/') ? name.slice('refs/heads/'.length) : name;
-  if (branch === '' || branch.startsWith('refs/')) throw unreadable(`${name} is not a branch`);
-  return branch;
+/** Of a ref as GitHub tells it. */
+function shortOf(ref: string): string {
+  if (!ref.startsWith('refs/heads/')) throw unreadable(`${ref} is not a branch`);
+  return ref.slice('refs/heads/'.length);
+}
+
+/** A name that has one reading. */
+function plain(value: unknown, doubtOf: (value: unknown) => string | null): string {
+  const doubt = doubtOf(value);
+  if (doubt !== null) throw unreadable(doubt);
+  return value as string;
+}
+
+/** The branches that a pull request is opened between, or moved to. `head` may be OWNER:BRANCH. */
+export function refuseOddPull({ baseRefName, headRefName }: Input): void {
+  if (baseRefName !== undefined && baseRefName !== null) plain(baseRefName, branchDoubt);
+  if (typeof headRefName === 'string') plain(headRefName.replace(/^[^:]*:/, ''), branchDoubt);
 }
 
 function textOf(value: unknown, what: string): string {

