@@ -10,9 +10,13 @@ import {
   type JournalFile,
   listJournalFiles,
   readHead,
+  readLetGo,
   readLink,
+  readNoteKind,
+  readTime,
 } from './journal-files.ts';
 import { LineReader, LineTooLongError } from './line-reader.ts';
+import type { LetGo } from './retention.ts';
 
 export type BreakKind = 'edited' | 'removed' | 'swapped' | 'duplicated' | 'truncated' | 'missing-file' | 'head';
 
@@ -27,6 +31,22 @@ export interface Intact {
   readonly aheadOfHead: number;
   /** Bytes of a last line that is being written, or that a crash cut short. */
   readonly tornBytes: number;
+  /** What is no longer there because retention let it go; null: the journal is whole from its first record on. */
+  readonly letGo: GoneRecords | null;
+  /** Records that could not be kept while the disk took none, as the notes among these say. */
+  readonly lost: number;
+}
+
+/** By retention. */
+export interface GoneRecords {
+  readonly records: number;
+  readonly files: number;
+  /** Null: an older version let them go, which noted only that they are gone. */
+  readonly bytes: number | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  /** A record of the chain says that they went. Otherwise the head file alone does, which anybody can write who can delete. */
+  readonly chained: boolean;
 }
 
 export interface Broken {
@@ -68,6 +88,11 @@ interface Place {
   readonly seq: number;
   readonly prev: string;
   readonly hash: string;
+  /** When it began; null: it does not say. */
+  readonly time: string | null;
+  readonly letGo: LetGo | null;
+  /** Records that it says were lost. */
+  readonly lost: number;
 }
 
 type Places = AsyncGenerator<Place, number>;
@@ -77,20 +102,39 @@ async function walk(head: Head | null | 'unreadable', files: readonly JournalFil
   if (head === null) {
     if (files.length > 0)
       return broken('head', null, 0, 'the head file is missing or empty, so a cut end could not be seen');
-    return { ok: true, records: 0, files: 0, firstSeq: 0, lastSeq: 0, hash: genesis, aheadOfHead: 0, tornBytes: 0 };
+    return {
+      ok: true,
+      records: 0,
+      files: 0,
+      firstSeq: 0,
+      lastSeq: 0,
+      hash: genesis,
+      aheadOfHead: 0,
+      tornBytes: 0,
+      letGo: null,
+      lost: 0,
+    };
   }
   const gap = findGap(files);
   const lines = readPlaces(gap === null ? files : files.filter((file) => file.number < gap));
   try {
-    return await follow(head, files.length, gap, lines);
+    return await follow(head, files, gap, lines);
   } finally {
     // Closes the file that is being read when a break ends the walk early.
     await lines.return(0);
   }
 }
 
-async function follow(head: Head, fileCount: number, gap: number | null, lines: Places): Promise<Verification> {
+async function follow(
+  head: Head,
+  files: readonly JournalFile[],
+  gap: number | null,
+  lines: Places,
+): Promise<Verification> {
   let records = 0;
+  let letGo: LetGo | null = null;
+  let lost = 0;
+  let firstTime: string | null = null;
   let last: Place | null = null;
   let firstSeq = 0;
   let torn = 0;
@@ -105,6 +149,7 @@ async function follow(head: Head, fileCount: number, gap: number | null, lines: 
       if (place.seq === 1 && place.prev !== genesis)
         return broken('edited', place, 0, 'the first record does not begin a chain');
       firstSeq = place.seq;
+      firstTime = place.time;
       if (place.seq < 1) return broken('edited', place, 0, 'this line is not a record');
     } else if (place.seq !== last.seq + 1) return outOfOrder(last.seq + 1, place, lines, records);
     else if (place.prev !== last.hash) return wrongHash(last, place, await following(lines), head, records);
@@ -120,6 +165,8 @@ async function follow(head: Head, fileCount: number, gap: number | null, lines: 
     }
     records++;
     last = place;
+    letGo = place.letGo ?? letGo;
+    lost += place.lost;
   }
   const lastSeq = last?.seq ?? 0;
   if (gap !== null) {
@@ -138,17 +185,32 @@ async function follow(head: Head, fileCount: number, gap: number | null, lines: 
       records,
     };
   }
+  // The head is a file that anybody can write who can delete: what the chain says of retention is what counts.
+  if (letGo !== null && firstSeq > letGo.count + 1) {
+    const message = `the journal begins with record ${firstSeq}, but retention has let go only those up to ${letGo.count}, as the chain says: files are missing`;
+    return { ok: false, kind: 'missing-file', file: null, line: null, seq: letGo.count + 1, message, records };
+  }
   const hash = last?.hash ?? genesis;
   return {
     ok: true,
     records,
-    files: fileCount,
+    letGo: firstSeq > 1 ? goneBefore(firstSeq, firstTime, files[0]!.number, letGo) : null,
+    lost,
+    files: files.length,
     firstSeq,
     lastSeq,
     hash,
     aheadOfHead: lastSeq - head.seq,
     tornBytes: torn,
   };
+}
+
+function goneBefore(firstSeq: number, firstTime: string | null, firstFile: number, letGo: LetGo | null): GoneRecords {
+  const gone = { records: firstSeq - 1, files: firstFile - 1 };
+  if (letGo === null) return { ...gone, bytes: null, from: null, to: firstTime, chained: false };
+  const { bytes, from, to } = letGo;
+  // Without a beginning some of them went before anybody noted how large they were.
+  return { ...gone, bytes: from === null ? null : bytes, from, to, chained: true };
 }
 
 /** Every line with its place; at the end the bytes after the last whole line. A line that is no record has seq -1. */
@@ -166,7 +228,7 @@ async function* readPlaces(files: readonly JournalFile[]): Places {
           number++;
           const link = readLink(bytes);
           if (link === null) yield unreadable(file.name, number);
-          else yield { file: file.name, line: number, seq: link.seq, prev: link.prev, hash: hashLine(bytes) };
+          else yield placeOf(file.name, number, link, bytes);
         }
       }
       torn = reader.tornBytes;
@@ -181,8 +243,32 @@ async function* readPlaces(files: readonly JournalFile[]): Places {
   return torn;
 }
 
+function placeOf(
+  file: string,
+  line: number,
+  link: { readonly seq: number; readonly prev: string },
+  bytes: Buffer,
+): Place {
+  const kind = readNoteKind(bytes);
+  return {
+    file,
+    line,
+    seq: link.seq,
+    prev: link.prev,
+    hash: hashLine(bytes),
+    time: readTime(bytes),
+    letGo: kind === 'let-go' ? readLetGo(bytes) : null,
+    lost: kind === 'lost' ? readCount(bytes) : 0,
+  };
+}
+
+function readCount(bytes: Buffer): number {
+  const count = Number(/"count":(\d{1,15})[,}]/.exec(bytes.toString('latin1'))?.[1] ?? 0);
+  return Number.isSafeInteger(count) ? count : 0;
+}
+
 function unreadable(file: string, line: number): Place {
-  return { file, line, seq: -1, prev: '', hash: '' };
+  return { file, line, seq: -1, prev: '', hash: '', time: null, letGo: null, lost: 0 };
 }
 
 function missingStart(head: Head, place: Place): Broken {

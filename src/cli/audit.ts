@@ -129,11 +129,27 @@ function describeMerged({ colors }: CliContext, result: MergedVerification): str
   if (!result.ok) {
     return [`${colors.red('broken')} ${printable(result.message)}`, `  first break   line ${result.line}`].join('\n');
   }
-  const lines = [`${colors.green('intact')} ${result.records} records of ${result.gateways.length} gateways`];
+  const isWhole = result.gateways.every(({ records, lastSeq }) => records === lastSeq);
+  const verdict = isWhole ? colors.green('intact') : colors.yellow('holds, with gaps');
+  const lines = [`${verdict} ${result.records} records of ${result.gateways.length} gateways`];
   for (const { name, records, lastSeq } of result.gateways) {
-    lines.push(`  ${printable(name).padEnd(13)} ${records} records, to ${lastSeq}`);
+    const earlier = lastSeq - records;
+    const gone = earlier > 0 ? `; the ${earlier} before them had been let go when it was merged` : '';
+    lines.push(`  ${printable(name).padEnd(13)} ${records} records, to ${lastSeq}${gone}`);
   }
   return lines.join('\n');
+}
+
+function describeGone({ records, files, bytes, from, to, chained }: NonNullable<Intact['letGo']>): string[] {
+  const size = bytes === null ? 'of unknown size' : `${bytes} bytes`;
+  const span = `from ${from === null ? 'the beginning' : printable(from)} to ${to === null ? 'an unknown time' : printable(to)}`;
+  const lines = [`  let go        ${records} records in ${files} files, ${size}, ${span}`];
+  lines.push(
+    chained
+      ? '                by retention, as a record of the chain says'
+      : '                by retention as the head file says, which is not chained: somebody who deleted them could have written it',
+  );
+  return lines;
 }
 
 function describe({ colors }: CliContext, result: Verification): string {
@@ -148,10 +164,14 @@ function describe({ colors }: CliContext, result: Verification): string {
     return lines.join('\n');
   }
   if (result.records === 0) return `${colors.green('intact')} the journal is empty`;
+  const isWhole = result.letGo === null && result.lost === 0;
   const lines = [
-    `${colors.green('intact')} ${result.records} records in ${result.files} files, ${result.firstSeq} to ${result.lastSeq}`,
+    `${isWhole ? colors.green('intact') : colors.yellow('holds, with gaps')} ${result.records} records in ${result.files} files, ${result.firstSeq} to ${result.lastSeq}`,
     `  last hash     ${result.hash}`,
   ];
+  if (result.letGo !== null) lines.push(...describeGone(result.letGo));
+  if (result.lost > 0)
+    lines.push(`  lost          ${result.lost} records that the disk did not take, as the journal itself says`);
   if (result.aheadOfHead > 0)
     lines.push(`  not yet noted ${result.aheadOfHead} newest records, written just now or just before a crash`);
   if (result.tornBytes > 0) lines.push(`  unfinished    ${result.tornBytes} bytes of a last line`);
