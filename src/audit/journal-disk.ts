@@ -9,7 +9,15 @@ import { isoTime } from './record.ts';
 /** The functions that touch the disk, so that a test can fill it. */
 export type JournalFs = Pick<
   typeof fs,
-  'openSync' | 'writeSync' | 'ftruncateSync' | 'fsyncSync' | 'closeSync' | 'unlinkSync' | 'fsync' | 'fdatasync'
+  | 'openSync'
+  | 'writeSync'
+  | 'ftruncateSync'
+  | 'fsyncSync'
+  | 'closeSync'
+  | 'unlinkSync'
+  | 'fsync'
+  | 'fdatasync'
+  | 'statfsSync'
 >;
 
 export interface DiskOptions {
@@ -64,8 +72,14 @@ export class JournalDisk {
     return [...this.#files.slice(0, -1), { ...open, bytes: this.#size, endedMs: Date.now() }];
   }
 
-  get size(): number {
-    return this.#size;
+  /** What the disk has left for us. A disk that does not say so does when it is written to. */
+  get freeBytes(): number {
+    try {
+      const { bavail, bsize } = this.#fs.statfsSync(this.#directory);
+      return bavail * bsize;
+    } catch {
+      return Number.POSITIVE_INFINITY;
+    }
   }
 
   /** Writes at a place of its own, so that trying again after half a write repeats the same bytes. */

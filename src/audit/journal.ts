@@ -47,6 +47,8 @@ export class JournalUnavailableError extends Error {
   override readonly name = 'JournalUnavailableError';
 }
 
+/** From here on JournalShares gives each sandbox less, and the operator hears of it. */
+const littleRoom = 1 / 2;
 /** A turn that appends more than this is written at once: memory stays bounded while the disk works. */
 const maxTurn = 512;
 /** How long written lines may stay in the page cache, where a power cut takes them. A kill -9 does not. */
@@ -83,6 +85,7 @@ export class Journal {
   #letGo: LetGo = nothingWent;
   #isTurning = false;
   #isFull = false;
+  #isTight = false;
   #lost = 0;
   #scheduled = false;
   #retry: NodeJS.Timeout | null = null;
@@ -138,7 +141,14 @@ export class Journal {
 
   /** How much of what the journal may take is not held by records that are too young to go: 1 all of it, 0 none. */
   get room(): number {
-    return this.#disk === null ? 1 : roomLeft(this.#disk.files, this.#limits, this.#now());
+    if (this.#disk === null) return 1;
+    const room = roomLeft(this.#disk.files, this.#limits, this.#now(), this.#disk.freeBytes);
+    if (room < littleRoom && !this.#isTight)
+      this.#log.warn(
+        `half of what the audit journal in ${this.directory} may take, or of what the disk has, is records that are too young to go: each sandbox may write less from here on. Raise audit.max_bytes and give it disk, or lower audit.keep_days`,
+      );
+    this.#isTight = room < littleRoom;
+    return room;
   }
 
   /** Chains the record and queues it for this turn of the event loop. Returns its sequence number. */

@@ -40,14 +40,26 @@ export function planRetention(files: readonly KeptFile[], limits: RetentionLimit
   return { go: files.slice(0, gone), fits: total <= most };
 }
 
-/** 1: all of what the journal may take is free, or held by files that may go; 0: young files fill it. */
-export function roomLeft(files: readonly KeptFile[], limits: RetentionLimits, nowMs: number): number {
+/**
+ * 1: all of what the journal may take is free, or held by files that may go; 0: young files fill it. It may take no more than
+ * the disk has.
+ */
+export function roomLeft(
+  files: readonly KeptFile[],
+  limits: RetentionLimits,
+  nowMs: number,
+  freeBytes: number,
+): number {
   const { keepMs = 0 } = limits;
-  const most = mostBytes(limits);
-  if (keepMs === 0 || most === Number.POSITIVE_INFINITY) return 1;
+  if (keepMs === 0) return 1;
   let young = 0;
-  for (const { bytes, endedMs } of files) if (nowMs - endedMs < keepMs) young += bytes;
-  return Math.max(0, 1 - young / most);
+  let all = 0;
+  for (const { bytes, endedMs } of files) {
+    all += bytes;
+    if (nowMs - endedMs < keepMs) young += bytes;
+  }
+  const most = Math.min(mostBytes(limits), all + freeBytes);
+  return most === 0 ? 0 : Math.max(0, 1 - young / most);
 }
 
 /** As many files as are kept always fit, and one that is full beside one that is new. */
