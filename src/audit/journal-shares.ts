@@ -65,12 +65,10 @@ export class JournalShares {
   spendServed(sandbox: string, bytes: number): void {
     const perDay = this.#perDay();
     if (perDay === 0) return;
-    // Where others ask on our behalf nobody may have noticed that it was over: it may be so again.
-    this.waitMs(sandbox);
     const share = this.#spend(this.#served, sandbox, bytes, perDay);
     if (share.spent < perDay) return;
     const nowMs = this.#now();
-    // Served although it is over: whoever served it was told of a shorter wait, or not yet.
+    // Served although it is over: whoever served it was told of a shorter wait, or it waited its time and is over again.
     if (share.isOver && nowMs - this.#toldAtMs < tellAgainMs) return;
     share.isOver = true;
     this.#toldAtMs = nowMs;
