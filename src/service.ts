@@ -7,6 +7,7 @@ import { CalmJournal } from './audit/calm-journal.ts';
 import { Feed } from './audit/feed.ts';
 import { Journal } from './audit/journal.ts';
 import { JournalShares } from './audit/journal-shares.ts';
+import { JournalSigner } from './audit/journal-signer.ts';
 import { Metrics } from './audit/metrics.ts';
 import { spentSince } from './audit/spent-before.ts';
 import { loadTablesFor } from './built-in-tables.ts';
@@ -62,6 +63,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   for (const directory of [home, runDirectory, sandboxSockets, spoolDirectory]) ensurePrivateDirectory(directory);
   const ca = await openCa(places.caDirectory);
   const journal = new Journal({ directory: places.journalDirectory, ...policy().audit, log });
+  const signer = new JournalSigner({ journal, log });
   const docker = new DockerSandboxes({
     registry: () => registry,
     policy,
@@ -256,7 +258,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     () => registry.close(),
     closeStore,
     () => calm.flush(),
-    () => journal.close(),
+    () => signer.close(),
   ];
   const stop = async (graceMs: number): Promise<void> => {
     people.close();

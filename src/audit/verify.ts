@@ -1,6 +1,7 @@
 // Reads the whole journal and says whether the chain holds, or where it first breaks and how. A pure reader: it
 // changes nothing and works while a gateway is appending, because the head is never ahead of the files.
-// It cannot see what someone did who rewrote every line after the change and the head too: keep heads elsewhere.
+// Who rewrote every line after the change, and the head too, is seen where a record in between was signed by a key that the
+// reader knows; without one, keep hashes elsewhere.
 import {
   findGap,
   genesis,
@@ -17,8 +18,17 @@ import {
 } from './journal-files.ts';
 import { LineReader, LineTooLongError } from './line-reader.ts';
 import type { LetGo } from './retention.ts';
+import { readSignatures, type SignedHead } from './signatures.ts';
 
-export type BreakKind = 'edited' | 'removed' | 'swapped' | 'duplicated' | 'truncated' | 'missing-file' | 'head';
+export type BreakKind =
+  | 'edited'
+  | 'removed'
+  | 'swapped'
+  | 'duplicated'
+  | 'truncated'
+  | 'missing-file'
+  | 'head'
+  | 'signature';
 
 export interface Intact {
   readonly ok: true;
@@ -35,6 +45,8 @@ export interface Intact {
   readonly letGo: GoneRecords | null;
   /** Records that could not be kept while the disk took none, as the notes among these say. */
   readonly lost: number;
+  /** The last record that each key has signed, oldest first; empty: none that is still there was signed. */
+  readonly signed: readonly SignedHead[];
 }
 
 /** By retention. */
@@ -67,11 +79,14 @@ const maxAttempts = 40;
 
 export async function verifyJournal(directory: string): Promise<Verification> {
   for (let attempt = 1; ; attempt++) {
-    // The head before the files: whatever it names is then already in them.
+    // The head and what was signed before the files: whatever they name is then already in them.
     const head = readHead(directory);
+    const signatures = readSignatures(directory);
     let result: Verification | null = null;
     try {
-      result = await walk(head, listJournalFiles(directory));
+      result = signatures.ok
+        ? await walk(head, listJournalFiles(directory), signatures.heads)
+        : { ...broken('signature', null, 0, signatures.message), file: 'signatures', line: signatures.line };
     } catch (error) {
       if (!isMissing(error) || attempt === maxAttempts) throw error;
     }
@@ -97,11 +112,16 @@ interface Place {
 
 type Places = AsyncGenerator<Place, number>;
 
-async function walk(head: Head | null | 'unreadable', files: readonly JournalFile[]): Promise<Verification> {
+async function walk(
+  head: Head | null | 'unreadable',
+  files: readonly JournalFile[],
+  signed: readonly SignedHead[],
+): Promise<Verification> {
   if (head === 'unreadable') return broken('head', null, 0, 'the head file is not readable as a head: it was edited');
   if (head === null) {
     if (files.length > 0)
       return broken('head', null, 0, 'the head file is missing or empty, so a cut end could not be seen');
+    if (signed.length > 0) return cutAfterSigning(signed[0]!, null, 0);
     return {
       ok: true,
       records: 0,
@@ -113,12 +133,13 @@ async function walk(head: Head | null | 'unreadable', files: readonly JournalFil
       tornBytes: 0,
       letGo: null,
       lost: 0,
+      signed: [],
     };
   }
   const gap = findGap(files);
   const lines = readPlaces(gap === null ? files : files.filter((file) => file.number < gap));
   try {
-    return await follow(head, files, gap, lines);
+    return await follow(head, files, gap, lines, signed);
   } finally {
     // Closes the file that is being read when a break ends the walk early.
     await lines.return(0);
@@ -130,7 +151,9 @@ async function follow(
   files: readonly JournalFile[],
   gap: number | null,
   lines: Places,
+  signed: readonly SignedHead[],
 ): Promise<Verification> {
+  const signedAt = new Map(signed.map((one) => [one.seq, one]));
   let records = 0;
   let letGo: LetGo | null = null;
   let lost = 0;
@@ -163,6 +186,8 @@ async function follow(
         `record ${place.seq} is not the one the head file names: one of the two was edited`,
       );
     }
+    const signature = signedAt.get(place.seq);
+    if (signature !== undefined && signature.hash !== place.hash) return notAsSigned(place, signature, records);
     records++;
     last = place;
     letGo = place.letGo ?? letGo;
@@ -185,6 +210,8 @@ async function follow(
       records,
     };
   }
+  const beyond = signed.find(({ seq }) => seq > lastSeq);
+  if (beyond !== undefined) return cutAfterSigning(beyond, last, records);
   // The head is a file that anybody can write who can delete: what the chain says of retention is what counts.
   if (letGo !== null && firstSeq > letGo.count + 1) {
     const message = `the journal begins with record ${firstSeq}, but retention has let go only those up to ${letGo.count}, as the chain says: files are missing`;
@@ -196,6 +223,7 @@ async function follow(
     records,
     letGo: firstSeq > 1 ? goneBefore(firstSeq, firstTime, files[0]!.number, letGo) : null,
     lost,
+    signed: signed.filter(({ seq }) => seq >= firstSeq),
     files: files.length,
     firstSeq,
     lastSeq,
@@ -203,6 +231,16 @@ async function follow(
     aheadOfHead: lastSeq - head.seq,
     tornBytes: torn,
   };
+}
+
+function notAsSigned(place: Place, { time }: SignedHead, records: number): Broken {
+  const message = `record ${place.seq} is not the one that was signed at ${time}: what is before it was rewritten, or the signature is of another journal`;
+  return broken('signature', place, records, message);
+}
+
+function cutAfterSigning({ seq, time }: SignedHead, last: Place | null, records: number): Broken {
+  const message = `the journal ends with record ${last?.seq ?? 0}, but record ${seq} was signed at ${time}: the end was cut off`;
+  return { ...broken('truncated', last, records, message), seq: (last?.seq ?? 0) + 1 };
 }
 
 function goneBefore(firstSeq: number, firstTime: string | null, firstFile: number, letGo: LetGo | null): GoneRecords {

@@ -22,14 +22,15 @@ export function addAuditCommand(program: Command, context: CliContext): void {
   audit
     .command('verify')
     .argument('[PATH]', 'another journal (a folder), or a merged one (a file); left out: the journal of this gateway')
+    .option('--key <FINGERPRINT...>', 'keys that must have signed it; the log of the gateway names one at each start')
     .summary('does the hash chain hold?')
     .description('Verifies the hash chain of a journal; names the first record where it breaks.')
     .addHelpText(
       'after',
       '\nExamples:\n  sallyport audit verify\n  sallyport audit verify --json\n  sallyport audit verify merged.jsonl',
     )
-    .action(async (path: string | undefined, _options: object, command: Command) => {
-      const result = await verifyAt(context, path);
+    .action(async (path: string | undefined, { key = [] }: { key?: string[] }, command: Command) => {
+      const result = demandKeys(key, await verifyAt(context, path));
       if (!result.ok) context.exitCode = exitCode.failure;
       if (wantsJson(command)) printJson(context, result);
       else
@@ -55,6 +56,20 @@ async function verifyAt(context: CliContext, named: string | undefined): Promise
   const path = resolve(context.cwd, named);
   if (kindOf(path) === 'file') return (await import('../audit/verify-merged.ts')).verifyMerged(path);
   return asNamed(path, await verifyJournal(path));
+}
+
+/** Who rewrites everything signs it with another key: only the reader can know which are the gateway's. */
+function demandKeys(
+  keys: readonly string[],
+  found: Verification | MergedVerification,
+): Verification | MergedVerification {
+  if (keys.length === 0 || !found.ok) return found;
+  if (!('signed' in found))
+    throw new CommandFailed(exitCode.usage, 'a merged journal has no signatures: verify each journal with --key');
+  const missing = keys.find((wanted) => !found.signed.some(({ key }) => key === wanted));
+  if (missing === undefined) return found;
+  const message = `nothing in it is signed with the key ${missing}: it was rewritten, or what that key has signed was let go`;
+  return { ok: false, kind: 'signature', file: 'signatures', line: null, seq: null, message, records: found.records };
 }
 
 /** Whoever names a folder means one with a journal: an empty one, or the folder above it, would pass for one with no records. */
@@ -152,6 +167,17 @@ function describeGone({ records, files, bytes, from, to, chained }: NonNullable<
   return lines;
 }
 
+function describeSigned({ signed, lastSeq }: Intact): string[] {
+  const last = signed.at(-1);
+  if (last === undefined) return [];
+  const after = lastSeq - last.seq;
+  const keys = signed.length === 1 ? 'one key' : `${signed.length} keys, one for each start`;
+  return [
+    `  signed        to record ${last.seq} at ${printable(last.time)}${after > 0 ? `; ${after} newer ones are not yet` : ''}`,
+    `                by ${keys}, the last ${printable(last.key)}: compare it with the log of the gateway`,
+  ];
+}
+
 function describe({ colors }: CliContext, result: Verification): string {
   if (!result.ok) {
     const place = [result.file, result.line].filter((part) => part !== null).join(':');
@@ -170,6 +196,7 @@ function describe({ colors }: CliContext, result: Verification): string {
     `  last hash     ${result.hash}`,
   ];
   if (result.letGo !== null) lines.push(...describeGone(result.letGo));
+  lines.push(...describeSigned(result));
   if (result.lost > 0)
     lines.push(`  lost          ${result.lost} records that the disk did not take, as the journal itself says`);
   if (result.aheadOfHead > 0)
