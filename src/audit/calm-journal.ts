@@ -22,7 +22,7 @@ export interface CalmJournalOptions {
 
 /** How many refusals of one code are written one by one: so many at once, and so many more in a second. */
 const ofLimits = { burst: 20, perSecond: 1 };
-const ofOthers = { burst: 60, perSecond: 1 };
+const ofOthers = { burst: 256, perSecond: 1 };
 const tickMs = 1000;
 /** A flood that goes on is written down ever more seldom. What a killed gateway loses is the count of this long. */
 const longestGatheredMs = 10_000;

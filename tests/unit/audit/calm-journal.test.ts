@@ -79,11 +79,11 @@ test('the sum is exact over many seconds, callers and codes', () => {
 test('other refusals are merged as well, after more of them and with a sample of what was asked', () => {
   const { state, calm, tick } = open();
   for (let i = 0; i < 500; i++) calm.append(recordOf('domain.not-allowed', { path: `/${i}` }));
-  expect(state.written).toHaveLength(60);
+  expect(state.written).toHaveLength(256);
   tick();
-  expect(state.written).toHaveLength(61);
-  const { merged } = state.written[60]!;
-  expect(merged).toMatchObject({ count: 440, samples: expect.arrayContaining([expect.stringContaining('/60')]) });
+  expect(state.written).toHaveLength(257);
+  const { merged } = state.written[256]!;
+  expect(merged).toMatchObject({ count: 244, samples: expect.arrayContaining([expect.stringContaining('/256')]) });
   expect(merged!.samples).toHaveLength(8);
 });
 
@@ -94,8 +94,8 @@ test('a flood that goes on is written down ever more seldom, and its sum stays e
     tick();
   }
   calm.flush();
-  // The first 60, one in a second, and a merged one every ten.
-  expect(state.written.length).toBeLessThan(60 + 60 + 12);
+  // The first 256, one in a second, and a merged one every ten.
+  expect(state.written.length).toBeLessThan(256 + 60 + 12);
   expect(state.written.reduce((sum, record) => sum + counted(record), 0)).toBe(6000);
 });
 
@@ -113,8 +113,8 @@ test('an incident is not counted among refusals that are none', () => {
   const { state, calm } = open();
   for (let i = 0; i < 500; i++) calm.append(recordOf('secret.value-outbound'));
   calm.append(recordOf('secret.value-outbound', { incident: 'value of github in the body' }));
-  expect(state.written).toHaveLength(61);
-  expect(state.written[60]).toMatchObject({ incident: 'value of github in the body', merged: null });
+  expect(state.written).toHaveLength(257);
+  expect(state.written[256]).toMatchObject({ incident: 'value of github in the body', merged: null });
 });
 
 test('a quiet second later it is written down one by one again', () => {

@@ -15,7 +15,7 @@ const journalFiles = ({ gatewayHome }: Ground): string[] =>
 /** What a forged record would look like, in a place where it could end up in the journal. */
 const forged = '%0a%7b%22seq%22%3a1%2c%22verdict%22%3a%22allowed%22%7d%0a';
 
-const floodSize = 200;
+const floodSize = 350;
 
 /** On one connection, which the last of them closes. */
 function flood(): string {
