@@ -63,6 +63,7 @@ const text = `version: 1
 allow: [{ host: api.test, ports: [9443] }]
 credentials: { bench: { hosts: [api.test], inject: { header: x-api-key }, source: { file: "${keyFile}" } } }
 limits: { requests_per_minute: 600000000, concurrent_requests: 10000 }
+audit: { sandbox_bytes_per_day: 0 }
 `;
 const loaded = await loadPolicyText(text, 'path-cost', '/', thisMachine());
 if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));

@@ -108,6 +108,7 @@ listen: { proxy: "127.0.0.1:0", workers: ${workers} }
 allow: [{ host: api.test }, { host: h2.test }]
 credentials: { bench: { hosts: [api.test, h2.test], inject: { header: x-api-key }, source: { file: "${keyFile}" } } }
 limits: { ${rates}, ${doors}, credential: { ${rates} }, gateway: { ${rates}, ${doors} } }
+audit: { sandbox_bytes_per_day: 0, keep_days: 0 }
 upstream: { resolve: { api.test: "127.0.0.1:${ports.h1}", h2.test: "127.0.0.1:${ports.h2}" }, ca: "${certificate}" }
 ${store === undefined ? '' : `store: { url: "${store}" }\n`}`,
   );

@@ -140,6 +140,7 @@ function writeConfig(number) {
       forge: { hosts: [hosts.git], inject: { basic: { username: 'robot' } } },
     },
     limits: { requests_per_minute: 1_000_000, burst: 1_000_000, connections_per_second: 0, pushes_per_minute: 0 },
+    audit: { sandbox_bytes_per_day: 0 },
     upstream: { resolve: upstreams.addresses, ca: upstreams.caPath },
   };
   writeFileSync(config, JSON.stringify(document));

@@ -41,6 +41,7 @@ async function measure(workers) {
 listen: { proxy: "127.0.0.1:0", workers: ${workers} }
 allow: [{ host: far.example, plain_http: true, ports: [80] }]
 limits: { requests_per_minute: 600000000, concurrent_requests: 10000 }
+audit: { sandbox_bytes_per_day: 0 }
 upstream: { resolve: { far.example: "127.0.0.1:${upstream.address().port}" } }
 `,
   );

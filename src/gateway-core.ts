@@ -50,6 +50,8 @@ export interface CoreParts {
   readonly store: SharedStore;
   /** Where finished requests are written down. */
   readonly records: Pick<AuditParts, 'journal' | 'metrics' | 'feed' | 'refusals'>;
+  /** How long a sandbox must wait until it may write into the journal again. */
+  readonly journalWaitMs: (sandboxId: string) => number;
   /** What limits are counted on, by all processes and gateways that share them. */
   readonly meters: SharedMeters;
   /** Where several gateways share the meters: which of them this is. */
@@ -143,20 +145,24 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
   const stages: Stages = {
     accept: createAcceptStage(instance),
     identify: createIdentifyStage(registry),
-    authorize: createAuthorizeStage(policy, new RequestLimits({ limits, meters: parts.meters }), {
-      spool,
-      pushRoom: new PushRoom(),
-      ...github,
-      lfsTickets,
-      budget,
-      asking: parts.asking,
-      approvals: parts.approvals,
-      clean: masked,
-      demandServed: (sandbox) => {
-        audit.requireJournal();
-        refuseNoLongerServed(registry, sandbox);
+    authorize: createAuthorizeStage(
+      policy,
+      new RequestLimits({ limits, meters: parts.meters, journalWaitMs: parts.journalWaitMs }),
+      {
+        spool,
+        pushRoom: new PushRoom(),
+        ...github,
+        lfsTickets,
+        budget,
+        asking: parts.asking,
+        approvals: parts.approvals,
+        clean: masked,
+        demandServed: (sandbox) => {
+          audit.requireJournal();
+          refuseNoLongerServed(registry, sandbox);
+        },
       },
-    }),
+    ),
     inject,
     forward,
   };

@@ -3,6 +3,7 @@
 import { privateSocketMode } from './accept/doors.ts';
 import type { Audit } from './audit/audit-stage.ts';
 import type { Journal } from './audit/journal.ts';
+import type { JournalShares } from './audit/journal-shares.ts';
 import type { Metrics } from './audit/metrics.ts';
 import { readRecord } from './audit/read-record.ts';
 import type { DockerSandboxes } from './docker-sandboxes.ts';
@@ -47,6 +48,7 @@ export interface GatewayWorkersParts {
   readonly registry: SandboxRegistry;
   readonly docker: Pick<DockerSandboxes, 'confirm'>;
   readonly journal: Journal;
+  readonly shares: JournalShares;
   readonly audit: Pick<Audit, 'take'>;
   readonly metrics: Pick<Metrics, 'countConnect' | 'countUnrecorded'>;
   readonly secrets: SecretStore;
@@ -78,11 +80,13 @@ export class GatewayWorkers {
   constructor(parts: GatewayWorkersParts) {
     this.#parts = parts;
     this.#seen = parts.seen;
-    const { count, log, journal, store, registry, known } = parts;
+    const { count, log, journal, shares, store, registry, known } = parts;
     this.#serving = new ServingWorkers(({ pid }) => log.error('a worker does not answer: it is ended', { pid }));
     this.#sockets = new PrivateSockets(privateSocketMode, this.#serving.takers);
     this.#supervisor = new Supervisor({ count, start: (worker) => this.#fork(worker), log });
-    journal.onChange = () => this.#tellAll('journal', healthOf(journal));
+    const tellHealth = (): void => this.#tellAll('journal', healthOf(journal, shares));
+    journal.onChange = tellHealth;
+    shares.onChange = tellHealth;
     store.onAway((away) => this.#tellAll('away', { away: awayFor(away), identified: registry.identified }));
     tellOfNew(known, (secrets) => this.#tellAll('known', secrets));
     for (const record of registry.list()) this.#watchConfirmed(record);
@@ -226,7 +230,7 @@ export class GatewayWorkers {
   }
 
   #startOf(worker: number, life: ForkedWorker): WorkerStart {
-    const { count, start, store, registry, journal, secrets, known, people } = this.#parts;
+    const { count, start, store, registry, journal, shares, secrets, known, people } = this.#parts;
     // When none is left, the very doors that were open, also where any port would have done.
     const [open = this.#doors === null ? start.listen : listenOf(this.#doors)] = this.#listens.values();
     this.#listens.set(life, open);
@@ -238,7 +242,7 @@ export class GatewayWorkers {
       seen: this.#seen,
       store: { name: store.name, away: awayFor(store.away), gateways: store.gateways },
       identified: registry.identified,
-      journal: healthOf(journal),
+      journal: healthOf(journal, shares),
       secrets: valuesSetByHand(secrets),
       known: carryKnown(known),
       approvals: people.approvals.set,
@@ -259,11 +263,12 @@ export class GatewayWorkers {
   }
 
   #count(life: ForkedWorker, beat: Beat): ToPrimary['beat']['answer'] {
-    const { metrics, store } = this.#parts;
+    const { metrics, store, journal } = this.#parts;
     this.#serving.hear(life, beat);
     for (let i = 0; i < beat.dialsOk; i++) metrics.countConnect(true);
     for (let i = 0; i < beat.dialsFailed; i++) metrics.countConnect(false);
     for (let i = 0; i < beat.unrecorded; i++) metrics.countUnrecorded();
+    journal.noteLost(beat.unrecorded);
     return { gateways: store.gateways };
   }
 
@@ -292,6 +297,6 @@ export class GatewayWorkers {
   }
 }
 
-function healthOf(journal: Journal): JournalHealth {
-  return { healthy: journal.healthy, reason: 'reason' in journal.state ? journal.state.reason : '' };
+function healthOf({ healthy, state }: Journal, { over }: JournalShares): JournalHealth {
+  return { healthy, reason: 'reason' in state ? state.reason : '', over };
 }

@@ -16,7 +16,7 @@ export interface RequestRecord {
   readonly scheme: string;
   readonly host: string;
   readonly port: number;
-  /** Decoded, at most 1 KiB. Like host and method it is the sandbox's word. */
+  /** Decoded, at most 1 KiB as it is written. Like host and method it is the sandbox's word. */
   readonly path: string;
   /** `http`, `websocket`, `tunnel`, `connect` or `lookup`. */
   readonly kind: string;
@@ -45,4 +45,6 @@ export interface RequestRecord {
   readonly ms: number;
   /** Stage by stage: its name, microseconds, and `ok` or the code that ended it. */
   readonly trail: readonly (readonly [stage: string, microseconds: number, outcome: string])[];
+  /** Of how many refusals like it this is the record, e.g. of a flood; null or left out: of this one. */
+  readonly merged?: { readonly count: number; readonly first: string; readonly last: string } | null;
 }

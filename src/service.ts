@@ -6,6 +6,8 @@ import { createAdminDesk } from './admin-desk.ts';
 import { CalmJournal } from './audit/calm-journal.ts';
 import { Feed } from './audit/feed.ts';
 import { Journal } from './audit/journal.ts';
+import { JournalShares } from './audit/journal-shares.ts';
+import { JournalSigner } from './audit/journal-signer.ts';
 import { Metrics } from './audit/metrics.ts';
 import { spentSince } from './audit/spent-before.ts';
 import { loadTablesFor } from './built-in-tables.ts';
@@ -61,6 +63,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   for (const directory of [home, runDirectory, sandboxSockets, spoolDirectory]) ensurePrivateDirectory(directory);
   const ca = await openCa(places.caDirectory);
   const journal = new Journal({ directory: places.journalDirectory, ...policy().audit, log });
+  const signer = new JournalSigner({ journal, log });
   const docker = new DockerSandboxes({
     registry: () => registry,
     policy,
@@ -84,8 +87,13 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     registeredSandboxes: () => registry.size,
     journal,
   });
+  const shares = new JournalShares({
+    bytesPerDay: () => policy().audit.sandboxBytesPerDay,
+    room: () => journal.room,
+  });
   const calm = new CalmJournal({
     journal,
+    shares,
     onFailure: (record, error) => {
       metrics.countUnrecorded();
       log.error('a record could not be kept in the journal', { record, error });
@@ -109,6 +117,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     store,
     records: { journal: calm, metrics, feed, refusals: people.refusals },
     ...people,
+    journalWaitMs: (sandboxId) => shares.waitMs(sandboxId),
     meters: store.meters,
     ...(sharing !== null && { gatewayName: sharing.gateway }),
     onDial: (ok) => metrics.countConnect(ok),
@@ -141,6 +150,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
           registry,
           docker,
           journal,
+          shares,
           audit: core.audit,
           metrics,
           secrets,
@@ -182,6 +192,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     for (const warning of storeWarnings(openedWith, changed.store)) log.warn(warning);
     core.configure(changed);
     journal.configure(changed.audit);
+    shares.configure();
     docker.configure();
     doors
       .listenOn(portsOf(changed))
@@ -247,7 +258,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     () => registry.close(),
     closeStore,
     () => calm.flush(),
-    () => journal.close(),
+    () => signer.close(),
   ];
   const stop = async (graceMs: number): Promise<void> => {
     people.close();

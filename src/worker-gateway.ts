@@ -174,6 +174,7 @@ async function serve(
     ca,
     registry,
     store,
+    journalWaitMs: (sandboxId) => relay.waitMs(sandboxId),
     meters: store.meters,
     ...(start.gatewayName !== null && { gatewayName: start.gatewayName }),
     // Counted and shown where the journal is.

@@ -7,6 +7,7 @@ start_contender() {
   (umask 077 && printf '%s\n' "$key" >"$work/sallyport.key")
   cat >"$work/sallyport.yaml" <<CONF
 version: 1
+audit: { sandbox_bytes_per_day: 0 }
 listen:
   proxy: 127.0.0.1:8120
 allow:

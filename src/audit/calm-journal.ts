@@ -1,48 +1,65 @@
-// Keeps a flood of refusals by a limit from becoming a flood of records: past so many in a second, of one caller and one
-// code, the rest of that second is one record that says how many it stands for. Nothing is left out: every refusal has its
-// record or is in the number of one. Everything else is written down one by one, at once.
+// Keeps a flood of refusals from becoming a flood of records, and one sandbox from filling the journal of all. What was
+// served has a record of its own, always and at once. Of refusals of one caller and one code those past the first few are one
+// record that says how many it stands for; past the caller's share of the journal all its refusals of a minute are one note.
+// Nothing is left out: every refusal has its record or is in the number of one.
+import { encodeLine } from './encode-line.ts';
+import { GatheredRefusals } from './gathered-refusals.ts';
 import type { Journal } from './journal.ts';
-import type { RecordBody } from './record.ts';
+import type { JournalShares } from './journal-shares.ts';
+import type { NoteBody, RecordBody } from './record.ts';
 
 type Written = Pick<Journal, 'append' | 'healthy' | 'state'>;
 
 export interface CalmJournalOptions {
-  readonly journal: Written;
+  readonly journal: Written & { readonly lastBytes?: number };
+  /** Left out: nobody has a share, and nobody is over it. */
+  readonly shares?: JournalShares;
   readonly now?: () => number;
   readonly later?: (act: () => void, ms: number) => { unref(): void };
   /** A record that could not be kept after all. */
-  readonly onFailure: (record: RecordBody, error: unknown) => void;
+  readonly onFailure: (record: RecordBody | NoteBody, error: unknown) => void;
 }
 
-/** What a sandbox can be refused by as fast as it can ask. */
-const repeating = new Set([
-  'limit.rate',
-  'limit.concurrent',
-  'limit.bytes',
-  'limit.pushes',
-  'limit.connections',
-  'limit.connection-rate',
-]);
-const writtenOneByOne = 20;
-const windowMs = 1000;
+/** How many refusals of one code are written one by one: so many at once, and so many more in a second. */
+const ofLimits = { burst: 20, perSecond: 1 };
+const ofOthers = { burst: 256, perSecond: 1 };
+const tickMs = 1000;
+/** A flood that goes on is written down ever more seldom. What a killed gateway loses is the count of this long. */
+const longestGatheredMs = 10_000;
+const condensedMs = 60_000;
+/** Callers that nobody knows and that are told apart by their address; all others are one. */
+const maxStrangers = 64;
 
-interface Window {
-  readonly sinceMs: number;
-  written: number;
-  merged: number;
-  last: RecordBody | null;
+interface Flood {
+  readonly sandbox: string | null;
+  readonly isStranger: boolean;
+  readonly rate: typeof ofLimits;
+  left: number;
+  atMs: number;
+  gathered: GatheredRefusals;
+  everyMs: number;
+  dueMs: number;
+}
+
+interface Condensed {
+  readonly gathered: GatheredRefusals;
+  readonly dueMs: number;
 }
 
 export class CalmJournal implements Written {
-  readonly #journal: Written;
+  readonly #journal: CalmJournalOptions['journal'];
+  readonly #shares: JournalShares | null;
   readonly #now: () => number;
   readonly #later: (act: () => void, ms: number) => { unref(): void };
   readonly #onFailure: CalmJournalOptions['onFailure'];
-  readonly #windows = new Map<string, Window>();
+  readonly #floods = new Map<string, Flood>();
+  readonly #condensed = new Map<string | null, Condensed>();
+  #strangers = 0;
   #isWaiting = false;
 
-  constructor({ journal, now, later, onFailure }: CalmJournalOptions) {
+  constructor({ journal, shares, now, later, onFailure }: CalmJournalOptions) {
     this.#journal = journal;
+    this.#shares = shares ?? null;
     this.#now = now ?? (() => performance.now());
     this.#later = later ?? setTimeout;
     this.#onFailure = onFailure;
@@ -56,38 +73,71 @@ export class CalmJournal implements Written {
     return this.#journal.state;
   }
 
-  /** Its place in the journal; 0: it will be counted in a record that comes at the end of its second. */
+  /** Its place in the journal; 0: it will be counted in a record that comes a little later. */
   append(record: RecordBody): number {
-    if (record.code === null || !repeating.has(record.code)) return this.#journal.append(record);
-    const key = `${record.sandbox ?? ''} ${record.from ?? ''} ${record.code}`;
-    const window = this.#windowOf(key);
-    if (window.written < writtenOneByOne) {
-      window.written++;
-      return this.#journal.append(record);
+    if (wasServed(record)) {
+      const seq = this.#journal.append(record);
+      if (record.sandbox !== null) this.#shares?.spendServed(record.sandbox, this.#journal.lastBytes ?? 0);
+      return seq;
     }
-    window.merged++;
-    window.last = record;
     this.#wait();
+    if (this.#shares?.mayWrite(record.sandbox) === false) {
+      this.#condense(record.sandbox).add(record, sizeOf(record));
+      return 0;
+    }
+    const flood = this.#floodOf(record);
+    if (flood.left >= 1) {
+      flood.left--;
+      return this.#write(record);
+    }
+    flood.gathered.add(record);
     return 0;
   }
 
-  /** Writes down what was only counted so far: at the end of a second, and before the journal is closed. */
+  /** Writes down what was only counted so far: before the journal is closed. */
   flush(): void {
-    for (const [key, window] of this.#windows) {
-      this.#windows.delete(key);
-      this.#write(window);
-    }
+    this.#writeDue(Number.POSITIVE_INFINITY);
   }
 
-  #windowOf(key: string): Window {
+  #floodOf(record: RecordBody): Flood {
     const nowMs = this.#now();
-    const known = this.#windows.get(key);
-    if (known !== undefined && nowMs - known.sinceMs < windowMs) return known;
-    if (known !== undefined) this.#write(known);
-    const begun = { sinceMs: nowMs, written: 0, merged: 0, last: null };
-    this.#windows.set(key, begun);
-    this.#wait();
-    return begun;
+    const key = this.#keyOf(record);
+    let flood = this.#floods.get(key);
+    if (flood === undefined) {
+      const rate = record.code?.startsWith('limit.') === true ? ofLimits : ofOthers;
+      const isStranger = record.sandbox === null && record.from !== null && this.#strangers < maxStrangers;
+      if (isStranger) this.#strangers++;
+      flood = {
+        sandbox: record.sandbox,
+        isStranger,
+        rate,
+        left: rate.burst,
+        atMs: nowMs,
+        gathered: new GatheredRefusals(),
+        everyMs: tickMs,
+        dueMs: nowMs + tickMs,
+      };
+      this.#floods.set(key, flood);
+    }
+    refill(flood, nowMs);
+    return flood;
+  }
+
+  /** What has a word of a credential in it is not counted among what has none. */
+  #keyOf({ sandbox, from, code, verdict, incident }: RecordBody): string {
+    const what = `${code ?? verdict} ${incident === null ? '' : incident.split(' ', 1)[0]}`;
+    if (sandbox !== null) return `${what} of ${sandbox}`;
+    const stranger = `${what} from ${from ?? ''}`;
+    return this.#floods.has(stranger) || this.#strangers < maxStrangers ? stranger : `${what} from others`;
+  }
+
+  #condense(sandbox: string | null): GatheredRefusals {
+    let condensed = this.#condensed.get(sandbox);
+    if (condensed === undefined) {
+      condensed = { gathered: new GatheredRefusals(), dueMs: this.#now() + condensedMs };
+      this.#condensed.set(sandbox, condensed);
+    }
+    return condensed.gathered;
   }
 
   /** One timer for all: it also forgets who is quiet again. */
@@ -96,21 +146,83 @@ export class CalmJournal implements Written {
     this.#isWaiting = true;
     this.#later(() => {
       this.#isWaiting = false;
-      this.flush();
-    }, windowMs).unref();
+      this.#shares?.sweep();
+      this.#writeDue(this.#now());
+      if (this.#floods.size > 0 || this.#condensed.size > 0) this.#wait();
+    }, tickMs).unref();
   }
 
-  #write({ merged, last }: Window): void {
-    if (last === null) return;
-    const times = merged === 1 ? 'this is one refusal' : `this record stands for ${merged} refusals like it`;
-    const record = {
-      ...last,
-      reason: `${last.reason ?? ''} (${times}; those before it in the same second have their own)`,
-    };
+  #writeDue(nowMs: number): void {
+    for (const [key, flood] of this.#floods) {
+      if (flood.dueMs > nowMs) continue;
+      const { gathered, sandbox } = flood;
+      refill(flood, this.#now());
+      if (gathered.isEmpty && flood.left >= flood.rate.burst) {
+        this.#floods.delete(key);
+        if (flood.isStranger) this.#strangers--;
+        continue;
+      }
+      flood.everyMs = gathered.isEmpty ? tickMs : Math.min(longestGatheredMs, flood.everyMs * 2);
+      flood.dueMs = this.#now() + flood.everyMs;
+      if (gathered.isEmpty) continue;
+      flood.gathered = new GatheredRefusals();
+      if (this.#shares?.mayWrite(sandbox) === false)
+        this.#condense(sandbox).addAll(gathered, gathered.count * sizeOf(gathered.last!));
+      else this.#tryToWrite(mergedRecord(gathered));
+    }
+    for (const [sandbox, { gathered, dueMs }] of this.#condensed) {
+      if (dueMs > nowMs) continue;
+      this.#condensed.delete(sandbox);
+      this.#tryToWrite(condensedNote(sandbox, gathered));
+    }
+  }
+
+  #write(record: RecordBody | NoteBody): number {
+    const seq = this.#journal.append(record);
+    if (!('note' in record)) this.#shares?.spendRefused(record.sandbox, this.#journal.lastBytes ?? 0);
+    return seq;
+  }
+
+  #tryToWrite(record: RecordBody | NoteBody): void {
     try {
-      this.#journal.append(record);
+      this.#write(record);
     } catch (error) {
       this.#onFailure(record, error);
     }
   }
+}
+
+/** Whether anything of it may have reached the world outside: then it is evidence of its own, however it ended. */
+function wasServed({ verdict, upstream, credential }: RecordBody): boolean {
+  return verdict === 'allowed' || upstream !== null || credential !== null;
+}
+
+function refill(flood: Flood, nowMs: number): void {
+  const { burst, perSecond } = flood.rate;
+  flood.left = Math.min(burst, flood.left + ((nowMs - flood.atMs) / 1000) * perSecond);
+  flood.atMs = nowMs;
+}
+
+function mergedRecord(gathered: GatheredRefusals): RecordBody {
+  const last = gathered.last!;
+  const { count } = gathered;
+  const times = count === 1 ? 'this is one refusal' : `this record stands for ${count} refusals like it`;
+  return {
+    ...last,
+    reason: `${last.reason ?? ''} (${times}; those before it have their own)`,
+    merged: gathered.describe(),
+  };
+}
+
+function condensedNote(sandbox: string | null, gathered: GatheredRefusals): NoteBody {
+  const { count, bytes, codes } = gathered;
+  const { first, last, samples } = gathered.describe();
+  const who = sandbox === null ? 'callers that nobody knows' : `sandbox ${sandbox}`;
+  const text = `the share of ${who} in the journal is used up (audit.sandbox_bytes_per_day): ${count} refusals, about ${bytes} bytes, are in this note alone`;
+  return { time: last, note: 'condensed', text, count, bytes, sandbox, first, last, codes, samples };
+}
+
+/** What it would have taken. */
+function sizeOf(record: RecordBody): number {
+  return Buffer.byteLength(encodeLine(0, '', record)) + 80;
 }

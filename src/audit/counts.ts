@@ -8,6 +8,7 @@ export interface MetricsPorts {
     readonly healthy: boolean;
     readonly queued: number;
     readonly fileCount: number;
+    readonly room: number;
     readonly head: { readonly seq: number };
   };
   readonly maxSandboxes?: number;

@@ -1,5 +1,6 @@
 // One record as its line of JSON. Requests are by far the most, and JSON.stringify looks at every key of every one anew:
 // their shape is known, so it is written out. A test holds it to JSON.stringify.
+import { plainText } from './cap-text.ts';
 import type { NoteBody, RecordBody } from './record.ts';
 
 /** Filled and joined for every record: pieces added to a string one by one would each be an object to collect. */
@@ -84,7 +85,11 @@ export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBod
   add(body.ms);
   add(',"trail":[');
   addTrail(body.trail);
-  add(']}');
+  add('],"cut":');
+  addText(body.cut);
+  add(',"merged":');
+  add(body.merged === null ? 'null' : JSON.stringify(body.merged));
+  add('}');
   // Not emptied first: an array that is emptied gives its store away and grows anew.
   pieces.length = count;
   return pieces.join('');
@@ -94,12 +99,10 @@ function add(piece: string | number): void {
   pieces[count++] = piece;
 }
 
-const plain = /^[ !#-[\]-~]*$/;
-
 /** Most texts are plain: then quotes are all they need. */
 function addText(value: string | null): void {
   if (value === null) add('null');
-  else if (plain.test(value)) {
+  else if (plainText.test(value)) {
     add('"');
     add(value);
     add('"');

@@ -4,11 +4,20 @@
 import fs from 'node:fs';
 import { formatHead, type Head, headPath, journalFile } from './journal-files.ts';
 import type { KeptFile } from './journal-tail.ts';
+import { isoTime } from './record.ts';
 
 /** The functions that touch the disk, so that a test can fill it. */
 export type JournalFs = Pick<
   typeof fs,
-  'openSync' | 'writeSync' | 'ftruncateSync' | 'fsyncSync' | 'closeSync' | 'unlinkSync' | 'fsync' | 'fdatasync'
+  | 'openSync'
+  | 'writeSync'
+  | 'ftruncateSync'
+  | 'fsyncSync'
+  | 'closeSync'
+  | 'unlinkSync'
+  | 'fsync'
+  | 'fdatasync'
+  | 'statfsSync'
 >;
 
 export interface DiskOptions {
@@ -34,8 +43,6 @@ export class JournalDisk {
   #size: number;
   #head: Head;
   #unsynced = false;
-  /** The file before the new one is still to go: it holds the record that the head names. */
-  #isLastToGo = false;
 
   constructor(options: DiskOptions) {
     this.#directory = options.directory;
@@ -59,8 +66,20 @@ export class JournalDisk {
     return this.#files.length;
   }
 
-  get size(): number {
-    return this.#size;
+  /** Oldest first; the last is the open one, as far as it is written. */
+  get files(): readonly KeptFile[] {
+    const open = this.#files.at(-1)!;
+    return [...this.#files.slice(0, -1), { ...open, bytes: this.#size, endedMs: Date.now() }];
+  }
+
+  /** What the disk has left for us. A disk that does not say so does when it is written to. */
+  get freeBytes(): number {
+    try {
+      const { bavail, bsize } = this.#fs.statfsSync(this.#directory);
+      return bavail * bsize;
+    } catch {
+      return Number.POSITIVE_INFINITY;
+    }
   }
 
   /** Writes at a place of its own, so that trying again after half a write repeats the same bytes. */
@@ -78,24 +97,30 @@ export class JournalDisk {
   /** Remembers the last record that is in the file. */
   moveHead(seq: number, hash: string): void {
     this.#overwriteHead({ seq, hash, oldest: this.#head.oldest });
-    if (!this.#isLastToGo) return;
-    this.#isLastToGo = false;
-    this.#letGo(1);
   }
 
-  /** Goes on in a new file and lets the oldest go. Only when the head is up to date. */
-  rotate(keepFiles: number): void {
+  /** Goes on in a new file. Only when the head is up to date. */
+  rotate(): void {
     const old = this.#fd;
-    this.#fd = this.#create(this.#files.at(-1)!.number + 1, this.#head.seq + 1);
+    const full = { ...this.#files.at(-1)!, bytes: this.#size, endedMs: Date.now() };
+    this.#fd = this.#create(full.number + 1, this.#head.seq + 1);
+    this.#files[this.#files.length - 2] = full;
     this.#size = 0;
     // In the background: tens of megabytes may still be on their way to the disk.
     this.#fs.fsync(old, (error) => {
       if (error !== null) this.#onTrouble('a finished journal file could not be synced', error);
       this.#fs.closeSync(old);
     });
-    // With nothing in the new file the chain would have no end: until there is, the one before it stays.
-    this.#isLastToGo = keepFiles < 2;
-    this.#letGo(Math.max(2, keepFiles));
+  }
+
+  /** Lets files go, up to the one with this number. Only when the note that says so is in the file and the head beyond it. */
+  letGo(upTo: number): void {
+    try {
+      this.#syncDirectory();
+      this.#retain(upTo);
+    } catch (error) {
+      this.#onTrouble('old journal files could not be removed', error);
+    }
   }
 
   /** Asks for the written lines to be put on the disk, without waiting. */
@@ -121,21 +146,12 @@ export class JournalDisk {
   #create(number: number, firstSeq: number): number {
     const file = journalFile(this.#directory, number);
     const fd = this.#fs.openSync(file.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-    this.#files.push({ ...file, firstSeq });
+    this.#files.push({ ...file, firstSeq, firstTime: isoTime(Date.now()), bytes: 0, endedMs: Date.now() });
     return fd;
   }
 
-  #letGo(keepFiles: number): void {
-    try {
-      this.#syncDirectory();
-      this.#retain(keepFiles);
-    } catch (error) {
-      this.#onTrouble('old journal files could not be removed', error);
-    }
-  }
-
-  #retain(keepFiles: number): void {
-    const excess = this.#files.length - keepFiles;
+  #retain(upTo: number): void {
+    const excess = this.#files.findIndex(({ number }) => number > upTo);
     if (excess <= 0) return;
     // First the head: a crash in between leaves a file too many, which is no alarm; a file too few would be one.
     this.#overwriteHead({ ...this.#head, oldest: this.#files[excess]!.firstSeq });

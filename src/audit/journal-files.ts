@@ -1,8 +1,9 @@
 // How the journal lies on the disk: the names of its files, the form of a line, and the head, a small file that
 // remembers the last record and the oldest one kept. Reads and forms only: it never changes anything.
 import { hash } from 'node:crypto';
-import { closeSync, constants, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LetGo } from './retention.ts';
 
 /** What the first record of all names as the hash of the one before it. */
 export const genesis = '0'.repeat(64);
@@ -24,9 +25,12 @@ export interface JournalFile {
 const fileName = /^journal-(\d{6,12})\.jsonl$/;
 const linkPrefix = /^\{"seq":(\d{1,15}),"prev":"([0-9a-f]{64})",/;
 const timeField = /"time":"([^"]{20,30})"/;
+const noteField = /^\{"seq":\d{1,15},"prev":"[0-9a-f]{64}","time":"[^"]{20,30}","note":"([a-z-]{1,20})"/;
 const headLine = /^ *(\d{1,15}) ([0-9a-f]{64}) +(\d{1,15})\n$/;
 /** `{"seq":<15 digits>,"prev":"<64>",` and a little more. */
 const linkBytes = 112;
+/** A note of what went is shorter. */
+const noteBytes = 2048;
 
 export function journalFile(directory: string, number: number): JournalFile {
   const name = `journal-${String(number).padStart(6, '0')}.jsonl`;
@@ -77,13 +81,45 @@ export function readTime(line: Buffer): string | null {
   return timeField.exec(line.toString('latin1', 0, 256))?.[1] ?? null;
 }
 
-/** The sequence number with which a file begins; null when it is empty or does not begin with a record. */
-export function readFirstSeq(path: string): number | null {
+/** The kind of a line that is no request; null: it is one. */
+export function readNoteKind(line: Buffer): string | null {
+  return noteField.exec(line.toString('latin1', 0, 192))?.[1] ?? null;
+}
+
+/** What retention has let go, where a line says so. */
+export function readLetGo(line: Buffer): LetGo | null {
+  if (readNoteKind(line) !== 'let-go') return null;
+  try {
+    const { count, files, bytes, from, to } = JSON.parse(line.toString('utf8')) as Record<string, unknown>;
+    if (![count, files, bytes].every(Number.isSafeInteger)) return null;
+    return {
+      count: count as number,
+      files: files as number,
+      bytes: bytes as number,
+      from: typeof from === 'string' ? from : null,
+      to: typeof to === 'string' ? to : null,
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** How a file begins. `seq` is null when it is empty or does not begin with a record. */
+export function readFirst(path: string): {
+  readonly seq: number | null;
+  readonly firstTime: string | null;
+  readonly letGo: LetGo | null;
+  readonly bytes: number;
+  readonly endedMs: number;
+} {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
-    const start = Buffer.alloc(linkBytes);
-    const length = readSync(fd, start, 0, linkBytes, 0);
-    return readLink(start.subarray(0, length))?.seq ?? null;
+    const { size: bytes, mtimeMs: endedMs } = fstatSync(fd);
+    const start = Buffer.alloc(noteBytes);
+    const read = start.subarray(0, readSync(fd, start, 0, noteBytes, 0));
+    const end = read.indexOf(10);
+    const letGo = end < 0 ? null : readLetGo(read.subarray(0, end));
+    return { seq: readLink(read)?.seq ?? null, firstTime: readTime(read), letGo, bytes, endedMs };
   } finally {
     closeSync(fd);
   }

@@ -8,13 +8,19 @@ import {
   hashLine,
   type JournalFile,
   listJournalFiles,
-  readFirstSeq,
+  readFirst,
   readHead,
   readLink,
 } from './journal-files.ts';
+import { type LetGo, nothingWent } from './retention.ts';
 
 export interface KeptFile extends JournalFile {
   readonly firstSeq: number;
+  /** When its first record began; null: it does not say. */
+  readonly firstTime: string | null;
+  readonly bytes: number;
+  /** When it was last written to. */
+  readonly endedMs: number;
 }
 
 export type Tail =
@@ -30,6 +36,8 @@ export type Tail =
       readonly size: number;
       /** Bytes after the last whole line: a write that a crash cut short. */
       readonly tornBytes: number;
+      /** All that retention has let go, as the chain says it; null: it does not, although records are gone. */
+      readonly letGo: LetGo | null;
     };
 
 /** The head is at most one turn of the event loop behind: this much nearly always reaches back to it. */
@@ -53,11 +61,14 @@ export function readTail(directory: string): Tail {
 function readLastFile(head: Head, files: JournalFile[]): Tail {
   const last = files.at(-1)!;
   const kept: KeptFile[] = [];
+  let letGo: LetGo | null = null;
   for (const file of files) {
-    const firstSeq = readFirstSeq(file.path);
-    if (firstSeq !== null) kept.push({ ...file, firstSeq });
+    const first = readFirst(file.path);
+    const { firstTime, bytes, endedMs } = first;
+    letGo = first.letGo ?? letGo;
+    if (first.seq !== null) kept.push({ ...file, firstSeq: first.seq, firstTime, bytes, endedMs });
     // A file is made before its first record is written, so the last one may be empty after a crash.
-    else if (file === last && sizeOf(file.path) < 512) kept.push({ ...file, firstSeq: head.seq + 1 });
+    else if (file === last && bytes < 512) kept.push({ ...file, firstSeq: head.seq + 1, firstTime, bytes, endedMs });
     else return broken(`${file.name} does not begin with a record`);
   }
   if (kept[0]!.firstSeq > head.oldest) {
@@ -79,7 +90,8 @@ function readLastFile(head: Head, files: JournalFile[]): Tail {
   }
   if (end.kind === 'broken') return broken(end.reason);
   const { seq, hash, size, tornBytes } = end;
-  return { kind: 'continue', seq, hash, oldest: head.oldest, files: kept, size, tornBytes };
+  if (letGo === null && kept[0]!.firstSeq === 1) letGo = nothingWent;
+  return { kind: 'continue', seq, hash, oldest: head.oldest, files: kept, size, tornBytes, letGo };
 }
 
 type End =

@@ -12,21 +12,31 @@ import { JournalDisk, type JournalFs } from './journal-disk.ts';
 import { genesis, hashLine } from './journal-files.ts';
 import { readTail } from './journal-tail.ts';
 import { isoTime, type NoteBody, type RecordBody } from './record.ts';
+import {
+  addLetGo,
+  type LetGo,
+  letGoNote,
+  mostBytes,
+  nothingWent,
+  planRetention,
+  type RetentionLimits,
+  roomLeft,
+} from './retention.ts';
 
-export interface JournalOptions {
+export interface JournalOptions extends RetentionLimits {
   /** `<state>/journal`; made with 0700 when it is missing. */
   readonly directory: string;
-  readonly maxFileBytes: number;
-  readonly keepFiles: number;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   readonly fs?: Partial<JournalFs>;
   readonly retryMs?: number;
   readonly maxQueued?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
 }
 
 export type JournalState =
   | { readonly kind: 'ok' }
-  /** The disk refuses writes; tried again every second. */
+  /** The disk refuses writes, or records that are too young to go fill all there is; tried again every second. */
   | { readonly kind: 'failing'; readonly reason: string }
   /** What was found at the start does not hold together; a person must look at it. */
   | { readonly kind: 'broken'; readonly reason: string }
@@ -37,6 +47,8 @@ export class JournalUnavailableError extends Error {
   override readonly name = 'JournalUnavailableError';
 }
 
+/** From here on JournalShares gives each sandbox less, and the operator hears of it. */
+const littleRoom = 1 / 2;
 /** A turn that appends more than this is written at once: memory stays bounded while the disk works. */
 const maxTurn = 512;
 /** How long written lines may stay in the page cache, where a power cut takes them. A kill -9 does not. */
@@ -45,14 +57,16 @@ const syncEveryMs = 5000;
 export class Journal {
   /** Checked before a request is served. */
   healthy = true;
+  /** What the last record takes in its file. */
+  lastBytes = 0;
   /** Called when `healthy` or `state` has changed, for those who cannot look each time. */
   onChange: (() => void) | null = null;
   readonly directory: string;
   readonly #log: JournalOptions['log'];
   readonly #retryMs: number;
   readonly #maxQueued: number;
-  #maxFileBytes: number;
-  #keepFiles: number;
+  readonly #now: () => number;
+  #limits: RetentionLimits;
   #disk: JournalDisk | null = null;
   #release: (() => void) | null;
   #state: JournalState = { kind: 'ok' };
@@ -62,6 +76,16 @@ export class Journal {
   /** Taken from the queue and not yet known to be in the file; with the record that ends it. */
   #batch: { readonly bytes: Buffer; readonly seq: number; readonly hash: string } | null = null;
   #headDue: { readonly seq: number; readonly hash: string } | null = null;
+  /** The batch, or what is queued when there is none, begins a new file. */
+  #rotationDue = false;
+  /** The number of the last file that goes when the note of it is written; 0: none. */
+  #goesUpTo = 0;
+  /** What the last file will have with all that is queued. */
+  #fileBytes = 0;
+  #letGo: LetGo = nothingWent;
+  #isTurning = false;
+  #isFull = false;
+  #isTight = false;
   #lost = 0;
   #scheduled = false;
   #retry: NodeJS.Timeout | null = null;
@@ -71,8 +95,8 @@ export class Journal {
   constructor(options: JournalOptions) {
     this.directory = options.directory;
     this.#log = options.log;
-    this.#maxFileBytes = options.maxFileBytes;
-    this.#keepFiles = Math.max(1, options.keepFiles);
+    this.#now = options.now ?? Date.now;
+    this.#limits = limitsOf(options);
     this.#retryMs = options.retryMs ?? 1000;
     this.#maxQueued = options.maxQueued ?? 10_000;
     ensurePrivateDirectory(options.directory);
@@ -111,23 +135,53 @@ export class Journal {
   }
 
   /** After a reload of the policy. */
-  configure(limits: { readonly maxFileBytes: number; readonly keepFiles: number }): void {
-    this.#maxFileBytes = limits.maxFileBytes;
-    this.#keepFiles = Math.max(1, limits.keepFiles);
+  configure(limits: RetentionLimits): void {
+    this.#limits = limitsOf(limits);
+  }
+
+  /** How much of what the journal may take is not held by records that are too young to go: 1 all of it, 0 none. */
+  get room(): number {
+    if (this.#disk === null) return 1;
+    const room = roomLeft(this.#disk.files, this.#limits, this.#now(), this.#disk.freeBytes);
+    if (room < littleRoom && !this.#isTight)
+      this.#log.warn(
+        `half of what the audit journal in ${this.directory} may take, or of what the disk has, is records that are too young to go: each sandbox may write less from here on. Raise audit.max_bytes and give it disk, or lower audit.keep_days`,
+      );
+    this.#isTight = room < littleRoom;
+    return room;
   }
 
   /** Chains the record and queues it for this turn of the event loop. Returns its sequence number. */
   append(body: RecordBody | NoteBody): number {
     if (!this.healthy) this.#refuseWhenFull();
+    let line = encodeLine(this.#seq + 1, this.#hash, body);
+    const bytes = Buffer.byteLength(line) + 1;
+    if (this.#fileBytes > 0 && this.#fileBytes + bytes > this.#limits.maxFileBytes) {
+      this.#turnToNewFile();
+      // A note may have come before it.
+      line = encodeLine(this.#seq + 1, this.#hash, body);
+    }
     const seq = ++this.#seq;
-    const line = encodeLine(seq, this.#hash, body);
     this.#hash = hashLine(line);
     this.#queue.push(line);
+    this.#fileBytes += bytes;
+    this.lastBytes = bytes;
     if (!this.#scheduled) {
       this.#scheduled = true;
       setImmediate(this.#turn);
     } else if (this.#queue.length >= maxTurn && this.healthy) this.flush();
     return seq;
+  }
+
+  /** Records that nobody could keep, here or in a worker: that they are missing is written down as soon as it can be. */
+  noteLost(count: number): void {
+    if (count === 0) return;
+    if (!this.healthy) {
+      this.#lost += count;
+      return;
+    }
+    const text = `${count} records could not be kept while the disk or the gateway was behind`;
+    this.append({ time: isoTime(this.#now()), note: 'lost', text, count });
   }
 
   /** Writes what is queued, now. Never throws: trouble becomes the state. */
@@ -139,7 +193,8 @@ export class Journal {
       this.#fail(error);
       return;
     }
-    if (this.#state.kind === 'failing') this.#recover();
+    if (this.#isFull) this.#lookForRoom(this.#disk);
+    else if (this.#state.kind === 'failing') this.#recover();
   }
 
   /** Writes, syncs and lets go. Nothing can be appended afterwards. */
@@ -174,7 +229,10 @@ export class Journal {
       return;
     }
     const found =
-      tail.kind === 'continue' ? tail : { seq: 0, hash: genesis, oldest: 1, files: [], size: 0, tornBytes: 0 };
+      tail.kind === 'continue'
+        ? tail
+        : { seq: 0, hash: genesis, oldest: 1, files: [], size: 0, tornBytes: 0, letGo: nothingWent };
+    const [oldest] = found.files;
     this.#seq = found.seq;
     this.#hash = found.hash;
     this.#disk = new JournalDisk({
@@ -185,6 +243,16 @@ export class Journal {
       head: { seq: found.seq, hash: found.hash, oldest: found.oldest },
       onTrouble: (what, error) => this.#log.error(what, { error }),
     });
+    this.#fileBytes = found.size;
+    this.#letGo = found.letGo ?? nothingWent;
+    if (found.letGo === null && oldest !== undefined) {
+      // An older version let them go and wrote nothing of it: from here on the chain says that they are not missing.
+      const count = oldest.firstSeq - 1;
+      this.#letGo = { count, files: oldest.number - 1, bytes: 0, from: null, to: oldest.firstTime };
+      this.append(letGoNote(this.#letGo, isoTime(this.#now())));
+    }
+    // A crash may have come between the note and what it says.
+    this.#disk.letGo(this.#letGo.files);
     if (found.tornBytes > 0) {
       const text = `the last write was cut short by a crash; ${found.tornBytes} bytes of an unfinished record were cut off`;
       this.#log.warn(`journal: ${text}`);
@@ -203,7 +271,8 @@ export class Journal {
     for (;;) {
       if (this.#batch !== null) {
         const { bytes, seq, hash } = this.#batch;
-        if (disk.size > 0 && disk.size + bytes.length > this.#maxFileBytes) disk.rotate(this.#keepFiles);
+        if (this.#rotationDue) disk.rotate();
+        this.#rotationDue = false;
         disk.append(bytes);
         this.#batch = null;
         this.#headDue = { seq, hash };
@@ -211,11 +280,67 @@ export class Journal {
       if (this.#headDue !== null) {
         disk.moveHead(this.#headDue.seq, this.#headDue.hash);
         this.#headDue = null;
+        if (this.#goesUpTo > 0) disk.letGo(this.#goesUpTo);
+        this.#goesUpTo = 0;
       }
       if (this.#queue.length === 0) return;
       this.#batch = { bytes: Buffer.from(`${this.#queue.join('\n')}\n`), seq: this.#seq, hash: this.#hash };
       this.#queue = [];
     }
+  }
+
+  /** Begins a new file with what comes next. Files that may go then go, and the first line of the new one says so. */
+  #turnToNewFile(): void {
+    if (this.#isTurning || !this.healthy) return;
+    this.#isTurning = true;
+    try {
+      this.flush();
+      // What could not be written stays in front: the file is turned when it has been.
+      if (this.#disk === null || !this.healthy) return;
+      const plan = planRetention(this.#disk.files, this.#limits, this.#now());
+      if (!plan.fits) {
+        this.#stopWhileFull();
+        return;
+      }
+      this.#rotationDue = true;
+      this.#fileBytes = 0;
+      const last = plan.go.at(-1);
+      if (last === undefined) return;
+      const kept = this.#disk.files.find(({ number }) => number > last.number);
+      this.#letGo = addLetGo(this.#letGo, plan.go, kept?.firstSeq ?? this.#seq + 1);
+      this.append(letGoNote(this.#letGo, isoTime(this.#now())));
+      this.#goesUpTo = last.number;
+    } finally {
+      this.#isTurning = false;
+    }
+  }
+
+  #stopWhileFull(): void {
+    this.#isFull = true;
+    const most = mostBytes(this.#limits);
+    const reason = `the audit journal in ${this.directory} has ${most} bytes of records that are too young to go (audit.max_bytes, audit.keep_days), so nothing is served: raise audit.max_bytes, or lower audit.keep_days`;
+    if (this.#state.kind === 'ok') this.#log.error(reason);
+    this.#stop(reason);
+  }
+
+  #lookForRoom(disk: JournalDisk): void {
+    this.#isFull = !planRetention(disk.files, this.#limits, this.#now()).fits;
+    if (this.#isFull) this.#retryLater();
+    else this.#recover();
+  }
+
+  #stop(reason: string): void {
+    this.healthy = false;
+    this.#state = { kind: 'failing', reason };
+    this.onChange?.();
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.flush();
+    }, this.#retryMs).unref();
   }
 
   #fail(error: unknown): void {
@@ -226,13 +351,7 @@ export class Journal {
         { error },
       );
     }
-    this.healthy = false;
-    this.#state = { kind: 'failing', reason: `the audit journal in ${this.directory} cannot be written: ${why}` };
-    this.onChange?.();
-    this.#retry ??= setTimeout(() => {
-      this.#retry = null;
-      this.flush();
-    }, this.#retryMs).unref();
+    this.#stop(`the audit journal in ${this.directory} cannot be written: ${why}`);
   }
 
   #recover(): void {
@@ -241,19 +360,23 @@ export class Journal {
     this.onChange?.();
     const lost = this.#lost;
     this.#log.info('the audit journal can be written again', { lost });
-    if (lost === 0) return;
     this.#lost = 0;
-    const text = `${lost} records could not be kept while the disk refused writes`;
-    this.append({ time: isoTime(Date.now()), note: 'lost', text, count: lost });
+    this.noteLost(lost);
   }
 
   #refuseWhenFull(): void {
     if (this.#state.kind === 'broken') throw new JournalUnavailableError(this.#state.reason);
     if (this.#state.kind === 'closed') throw new JournalUnavailableError('the audit journal is closed');
-    if (this.#queue.length < this.#maxQueued) return;
+    // While it is full, what was under way and the refusals since still have a place, but not for ever.
+    const isOver = this.#isFull && this.#fileBytes > 2 * this.#limits.maxFileBytes;
+    if (this.#queue.length < this.#maxQueued && !isOver) return;
     this.#lost++;
     throw new JournalUnavailableError(
       `the audit journal cannot be written and ${this.#maxQueued} records already wait: free space in ${this.directory}`,
     );
   }
+}
+
+function limitsOf({ maxFileBytes, keepFiles, keepMs = 0, maxBytes }: RetentionLimits): RetentionLimits {
+  return { maxFileBytes, keepFiles: Math.max(1, keepFiles), keepMs, ...(maxBytes !== undefined && { maxBytes }) };
 }

@@ -57,6 +57,11 @@ export function renderPrometheus(counts: Counts, ports: MetricsPorts): Promise<s
   gauge('sallyport_journal_healthy', '1 while the journal can be written', journal.healthy ? 1 : 0);
   gauge('sallyport_journal_queued', 'Records waiting for the disk', journal.queued);
   gauge('sallyport_journal_files', 'Journal files kept', journal.fileCount);
+  gauge(
+    'sallyport_journal_room',
+    'Part of the journal that no young records hold; at 0 nothing is served',
+    journal.room,
+  );
   gauge('sallyport_journal_last_seq', 'Number of the last record', journal.head.seq);
 
   // The few that are read only when asked; prom-client's own set keeps event-loop and GC observers running.

@@ -104,13 +104,14 @@ function parse(line: Buffer): JournalEntry | null {
   }
 }
 
-/** What people answered is about one sandbox; what the journal says of itself is about none. */
+/** What people answered, or what was counted together, is about one sandbox; what the journal says of itself is about none. */
 function isNoteFor(note: AuditNote, sandbox: string | null): boolean {
-  return sandbox === null || (note.note === 'approval' && note.sandbox === sandbox);
+  return sandbox === null || ('sandbox' in note && note.sandbox === sandbox);
 }
 
 function fits(entry: JournalEntry, query: JournalQuery): boolean {
-  if ('note' in entry) return query.refusedOnly !== true && isNoteFor(entry, query.sandbox ?? null);
+  if ('note' in entry)
+    return (query.refusedOnly !== true || entry.note === 'condensed') && isNoteFor(entry, query.sandbox ?? null);
   if ((query.sandbox ?? null) !== null && entry.sandbox !== query.sandbox) return false;
   return query.refusedOnly !== true || entry.verdict === 'refused';
 }

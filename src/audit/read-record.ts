@@ -1,8 +1,8 @@
 // A record that another process of this gateway has made, read before it becomes a line of the journal: every field and no
 // other, of its own type. What is written out without quotes or escapes there must be a plain word here.
-import type { RecordBody } from './record.ts';
+import { maxRecordBytes, type RecordBody } from './record.ts';
 
-type Kind = 'word' | 'text' | 'text or null' | 'number' | 'yes or no' | 'words' | 'trail';
+type Kind = 'word' | 'text' | 'text or null' | 'number' | 'yes or no' | 'words' | 'trail' | 'null';
 
 /** One for every field, so that none can be added without its kind. */
 const fields: { readonly [F in keyof RecordBody]-?: Kind } = {
@@ -42,11 +42,14 @@ const fields: { readonly [F in keyof RecordBody]-?: Kind } = {
   tokens_estimated: 'yes or no',
   ms: 'number',
   trail: 'trail',
+  cut: 'text or null',
+  // Only the process that writes the journal counts refusals together.
+  merged: 'null',
 };
 
 const names = Object.keys(fields) as (keyof RecordBody)[];
-/** Everything in a record is capped far below. */
-const maxText = 8192;
+/** The longest that a field is capped to, see record.ts. */
+const maxText = 1024;
 const word = /^[\w.:/ -]{0,128}$/;
 
 /** Throws at anything that is no record. */
@@ -56,6 +59,9 @@ export function readRecord(value: unknown): RecordBody {
   for (const name of names) {
     if (!fits(fields[name], record[name])) throw new Error(`the field ${name} of a record is not what it should be`);
   }
+  let length = 0;
+  for (const value of Object.values(record)) if (typeof value === 'string') length += value.length;
+  if (length > maxRecordBytes) throw new Error('a record is longer than any');
   // The same fields in the same order, whatever came: the journal has one shape.
   if (Object.keys(record).length !== names.length) throw new Error('a record has a field that is not known');
   return value as RecordBody;
@@ -75,6 +81,8 @@ function fits(kind: Kind, value: unknown): boolean {
       return typeof value === 'boolean';
     case 'words':
       return Array.isArray(value) && value.length <= 16 && value.every((one) => fits('word', one));
+    case 'null':
+      return value === null;
     case 'trail':
       return Array.isArray(value) && value.length <= 64 && value.every(isStep);
   }

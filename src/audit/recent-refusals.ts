@@ -2,7 +2,7 @@
 // with the process, and of one sandbox at a time. Never holds a cause, which is the operator's, nor the value of a query.
 import { LRUCache } from 'lru-cache';
 import type { ToldRefusal } from '../flow/approvals.ts';
-import type { RecordBody } from './record.ts';
+import { quotingPath, type RecordBody } from './record.ts';
 
 /** So many of each sandbox; the newest stay. */
 const keptPerSandbox = 20;
@@ -46,8 +46,8 @@ function describe(record: RecordBody, told: string): ToldRefusal {
     status: record.status,
     code: record.code ?? '',
     rule: record.rule ?? '',
-    reason: told,
-    hint: record.hint ?? '',
+    reason: quotingPath(told, record),
+    hint: quotingPath(record.hint ?? '', record),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Arrived, Forwarded, RawRequest } from '../flow/flow.ts';
 import type { Refusal } from '../flow/refusal.ts';
 import type { Step } from '../flow/trail.ts';
 import { maskText } from '../kit/mask-text.ts';
+import { TextCaps } from './cap-text.ts';
 
 export type Verdict = 'allowed' | 'refused' | 'failed' | 'abandoned';
 
@@ -31,7 +32,7 @@ export interface RecordBody {
   readonly port: number;
   /** The `address:port` that a transparent connection was made to; null on a door that is spoken to as a proxy. */
   readonly destination: string | null;
-  /** Decoded path, at most 1 KiB. */
+  /** Decoded path, at most 1 KiB as it is written. */
   readonly path: string;
   /** Names of the query parameters, joined by `&`; null without a query. */
   readonly query: string | null;
@@ -71,10 +72,23 @@ export interface RecordBody {
   readonly tokens_estimated: boolean;
   readonly ms: number;
   readonly trail: readonly Step[];
+  /** Which texts were too long to be written whole, with their length and a hash of all of it; null: none. */
+  readonly cut: string | null;
+  /** This record stands for many refusals like it; null: for one request, as all that were served do. */
+  readonly merged: Merged | null;
+}
+
+export interface Merged {
+  readonly count: number;
+  /** When the first and the last of them came. */
+  readonly first: string;
+  readonly last: string;
+  /** What some of them asked for, shortened. */
+  readonly samples: readonly string[];
 }
 
 /** What the journal says that is no request: of itself (a recovery, records that could not be kept), or of people. */
-export type NoteBody = OwnNote | ApprovalNote;
+export type NoteBody = OwnNote | LetGoNote | CondensedNote | ApprovalNote;
 
 export interface OwnNote {
   readonly time: string;
@@ -82,6 +96,37 @@ export interface OwnNote {
   readonly text: string;
   /** Bytes cut off, or records lost. */
   readonly count: number;
+}
+
+/** Retention removes the oldest files when this is written. All that ever went, so that the last of these says everything. */
+export interface LetGoNote {
+  readonly time: string;
+  readonly note: 'let-go';
+  readonly text: string;
+  /** Records. */
+  readonly count: number;
+  readonly files: number;
+  readonly bytes: number;
+  /** When the oldest of them was written, and when the newest; null: nobody noted it. */
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+/** What a sandbox was refused beyond its share of the journal: how much, and a sample. */
+export interface CondensedNote {
+  readonly time: string;
+  readonly note: 'condensed';
+  readonly text: string;
+  /** Refusals. */
+  readonly count: number;
+  /** What their records would have taken. */
+  readonly bytes: number;
+  /** Null: of all callers that nobody knows, together. */
+  readonly sandbox: string | null;
+  readonly first: string;
+  readonly last: string;
+  readonly codes: Readonly<Record<string, number>>;
+  readonly samples: readonly string[];
 }
 
 /** What a person answered, or that nobody did; an approval that was ended; a sandbox that began to learn. */
@@ -108,8 +153,25 @@ export interface Link {
 export type AuditRecord = Link & RecordBody;
 export type AuditNote = Link & NoteBody;
 
-const maxText = 1024;
-const maxModel = 80;
+/** In bytes of JSON. With what is ours (names of fields, link, trail) a record stays below `maxRecordBytes`. */
+const most = {
+  short: 64,
+  name: 256,
+  path: 1024,
+  query: 512,
+  git: 1024,
+  reason: 1024,
+  told: 768,
+  hint: 1024,
+  model: 80,
+} as const;
+
+/** No line of the journal is longer; the longest of a request that was served has half of it. */
+export const maxRecordBytes = 8192;
+
+/** A longer path is written once: where a reason or a hint quotes it, it says this. */
+const pathAgain = '{path}';
+const longPath = 48;
 /** A longer "name" is more likely a value without its name. */
 const maxQueryName = 32;
 
@@ -125,6 +187,12 @@ export function describeFlow(
   const { request, exchange, canonical, sandbox, permission, used } = flow;
   const target = canonical ?? readLeniently(request);
   const { refusal } = outcome;
+  const caps = new TextCaps();
+  const path = clean(target.path);
+  const quoting = (name: string, text: string, max: number): string => {
+    const once = path.length > longPath ? text.replaceAll(path, pathAgain) : text;
+    return caps.cap(name, once, max);
+  };
   return {
     time: isoTime(flow.arrivedAt),
     id: flow.requestId,
@@ -133,37 +201,41 @@ export function describeFlow(
     door: flow.caller.door,
     from: flow.caller.address,
     proof: sandbox === undefined ? [] : sandbox.proof,
-    method: capped(clean(request.method), 32),
+    method: caps.cap('method', clean(request.method), most.short),
     scheme: request.scheme,
-    host: capped(clean(target.host), 255),
+    host: caps.cap('host', clean(target.host), most.name),
     port: target.port,
     destination: request.destination,
-    path: capped(clean(target.path), maxText),
-    query: target.query === null ? null : queryNames(clean(target.query)),
+    path: caps.cap('path', path, most.path),
+    query: target.query === null ? null : caps.cap('query', queryNames(clean(target.query)), most.query),
     kind: canonical === undefined ? request.kind : canonical.kind,
-    git: flow.asked === undefined ? null : capped(clean(flow.asked), maxText),
+    git: flow.asked === undefined ? null : caps.cap('git', clean(flow.asked), most.git),
     protocol: request.protocol,
     verdict: outcome.verdict,
     status: outcome.status,
     code: codeOf(outcome),
-    rule: refusal !== null ? refusal.rule : permission === undefined ? null : permission.rule,
+    rule: ruleOf(refusal?.rule ?? permission?.rule ?? null, caps),
     reason:
-      refusal === null && outcome.error == null ? null : capped(clean(explain(refusal ?? outcome.error)), maxText),
-    told: refusal === null ? null : capped(clean(refusal.message), maxText),
-    hint: refusal === null ? null : capped(clean(refusal.hint), maxText),
+      refusal === null && outcome.error == null
+        ? null
+        : quoting('reason', clean(explain(refusal ?? outcome.error)), most.reason),
+    told: refusal === null ? null : quoting('told', clean(refusal.message), most.told),
+    hint: refusal === null ? null : quoting('hint', clean(refusal.hint), most.hint),
     credential: flow.injected ?? null,
     upstream: flow.upstreamAddress ?? null,
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
     scrubbed: flow.outgoing?.scrub?.replaced ?? 0,
-    incident: flow.incident ?? null,
-    model: used === undefined || used.model === null ? null : capped(clean(used.model), maxModel),
+    incident: flow.incident === undefined ? null : caps.cap('incident', flow.incident, most.name),
+    model: used === undefined || used.model === null ? null : caps.cap('model', clean(used.model), most.model),
     tokens_in: used === undefined ? 0 : used.tokensIn,
     tokens_out: used === undefined ? 0 : used.tokensOut,
     cost_usd: used === undefined ? 0 : used.microDollars / 1_000_000,
     tokens_estimated: used?.isEstimated === true,
     ms: Math.round((performance.now() - flow.trail.startedMs) * 100) / 100,
     trail: flow.trail.steps,
+    cut: caps.describe(),
+    merged: null,
   };
 }
 
@@ -193,7 +265,7 @@ function queryNames(query: string): string {
     const name = equals < 0 ? item : item.slice(0, equals);
     names.push(name.length > maxQueryName ? '…' : name);
   }
-  return capped(names.join('&'), maxText);
+  return names.join('&');
 }
 
 interface Target {
@@ -246,6 +318,11 @@ function unchanged(text: string): string {
   return text;
 }
 
-function capped(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
+function ruleOf(rule: string | null, caps: TextCaps): string | null {
+  return rule === null ? null : caps.cap('rule', rule, most.name);
+}
+
+/** A text of a record as it was said, with the path where it was. */
+export function quotingPath(text: string, { path }: Pick<RecordBody, 'path'>): string {
+  return path.length > longPath ? text.replaceAll(pathAgain, () => path) : text;
 }

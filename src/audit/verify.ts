@@ -1,6 +1,7 @@
 // Reads the whole journal and says whether the chain holds, or where it first breaks and how. A pure reader: it
 // changes nothing and works while a gateway is appending, because the head is never ahead of the files.
-// It cannot see what someone did who rewrote every line after the change and the head too: keep heads elsewhere.
+// Who rewrote every line after the change, and the head too, is seen where a record in between was signed by a key that the
+// reader knows; without one, keep hashes elsewhere.
 import {
   findGap,
   genesis,
@@ -10,11 +11,24 @@ import {
   type JournalFile,
   listJournalFiles,
   readHead,
+  readLetGo,
   readLink,
+  readNoteKind,
+  readTime,
 } from './journal-files.ts';
 import { LineReader, LineTooLongError } from './line-reader.ts';
+import type { LetGo } from './retention.ts';
+import { readSignatures, type SignedHead } from './signatures.ts';
 
-export type BreakKind = 'edited' | 'removed' | 'swapped' | 'duplicated' | 'truncated' | 'missing-file' | 'head';
+export type BreakKind =
+  | 'edited'
+  | 'removed'
+  | 'swapped'
+  | 'duplicated'
+  | 'truncated'
+  | 'missing-file'
+  | 'head'
+  | 'signature';
 
 export interface Intact {
   readonly ok: true;
@@ -27,6 +41,24 @@ export interface Intact {
   readonly aheadOfHead: number;
   /** Bytes of a last line that is being written, or that a crash cut short. */
   readonly tornBytes: number;
+  /** What is no longer there because retention let it go; null: the journal is whole from its first record on. */
+  readonly letGo: GoneRecords | null;
+  /** Records that could not be kept while the disk took none, as the notes among these say. */
+  readonly lost: number;
+  /** The last record that each key has signed, oldest first; empty: none that is still there was signed. */
+  readonly signed: readonly SignedHead[];
+}
+
+/** By retention. */
+export interface GoneRecords {
+  readonly records: number;
+  readonly files: number;
+  /** Null: an older version let them go, which noted only that they are gone. */
+  readonly bytes: number | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  /** A record of the chain says that they went. Otherwise the head file alone does, which anybody can write who can delete. */
+  readonly chained: boolean;
 }
 
 export interface Broken {
@@ -47,11 +79,14 @@ const maxAttempts = 40;
 
 export async function verifyJournal(directory: string): Promise<Verification> {
   for (let attempt = 1; ; attempt++) {
-    // The head before the files: whatever it names is then already in them.
+    // The head and what was signed before the files: whatever they name is then already in them.
     const head = readHead(directory);
+    const signatures = readSignatures(directory);
     let result: Verification | null = null;
     try {
-      result = await walk(head, listJournalFiles(directory));
+      result = signatures.ok
+        ? await walk(head, listJournalFiles(directory), signatures.heads)
+        : { ...broken('signature', null, 0, signatures.message), file: 'signatures', line: signatures.line };
     } catch (error) {
       if (!isMissing(error) || attempt === maxAttempts) throw error;
     }
@@ -68,29 +103,61 @@ interface Place {
   readonly seq: number;
   readonly prev: string;
   readonly hash: string;
+  /** When it began; null: it does not say. */
+  readonly time: string | null;
+  readonly letGo: LetGo | null;
+  /** Records that it says were lost. */
+  readonly lost: number;
 }
 
 type Places = AsyncGenerator<Place, number>;
 
-async function walk(head: Head | null | 'unreadable', files: readonly JournalFile[]): Promise<Verification> {
+async function walk(
+  head: Head | null | 'unreadable',
+  files: readonly JournalFile[],
+  signed: readonly SignedHead[],
+): Promise<Verification> {
   if (head === 'unreadable') return broken('head', null, 0, 'the head file is not readable as a head: it was edited');
   if (head === null) {
     if (files.length > 0)
       return broken('head', null, 0, 'the head file is missing or empty, so a cut end could not be seen');
-    return { ok: true, records: 0, files: 0, firstSeq: 0, lastSeq: 0, hash: genesis, aheadOfHead: 0, tornBytes: 0 };
+    if (signed.length > 0) return cutAfterSigning(signed[0]!, null, 0);
+    return {
+      ok: true,
+      records: 0,
+      files: 0,
+      firstSeq: 0,
+      lastSeq: 0,
+      hash: genesis,
+      aheadOfHead: 0,
+      tornBytes: 0,
+      letGo: null,
+      lost: 0,
+      signed: [],
+    };
   }
   const gap = findGap(files);
   const lines = readPlaces(gap === null ? files : files.filter((file) => file.number < gap));
   try {
-    return await follow(head, files.length, gap, lines);
+    return await follow(head, files, gap, lines, signed);
   } finally {
     // Closes the file that is being read when a break ends the walk early.
     await lines.return(0);
   }
 }
 
-async function follow(head: Head, fileCount: number, gap: number | null, lines: Places): Promise<Verification> {
+async function follow(
+  head: Head,
+  files: readonly JournalFile[],
+  gap: number | null,
+  lines: Places,
+  signed: readonly SignedHead[],
+): Promise<Verification> {
+  const signedAt = new Map(signed.map((one) => [one.seq, one]));
   let records = 0;
+  let letGo: LetGo | null = null;
+  let lost = 0;
+  let firstTime: string | null = null;
   let last: Place | null = null;
   let firstSeq = 0;
   let torn = 0;
@@ -105,6 +172,7 @@ async function follow(head: Head, fileCount: number, gap: number | null, lines: 
       if (place.seq === 1 && place.prev !== genesis)
         return broken('edited', place, 0, 'the first record does not begin a chain');
       firstSeq = place.seq;
+      firstTime = place.time;
       if (place.seq < 1) return broken('edited', place, 0, 'this line is not a record');
     } else if (place.seq !== last.seq + 1) return outOfOrder(last.seq + 1, place, lines, records);
     else if (place.prev !== last.hash) return wrongHash(last, place, await following(lines), head, records);
@@ -118,8 +186,12 @@ async function follow(head: Head, fileCount: number, gap: number | null, lines: 
         `record ${place.seq} is not the one the head file names: one of the two was edited`,
       );
     }
+    const signature = signedAt.get(place.seq);
+    if (signature !== undefined && signature.hash !== place.hash) return notAsSigned(place, signature, records);
     records++;
     last = place;
+    letGo = place.letGo ?? letGo;
+    lost += place.lost;
   }
   const lastSeq = last?.seq ?? 0;
   if (gap !== null) {
@@ -138,17 +210,45 @@ async function follow(head: Head, fileCount: number, gap: number | null, lines: 
       records,
     };
   }
+  const beyond = signed.find(({ seq }) => seq > lastSeq);
+  if (beyond !== undefined) return cutAfterSigning(beyond, last, records);
+  // The head is a file that anybody can write who can delete: what the chain says of retention is what counts.
+  if (letGo !== null && firstSeq > letGo.count + 1) {
+    const message = `the journal begins with record ${firstSeq}, but retention has let go only those up to ${letGo.count}, as the chain says: files are missing`;
+    return { ok: false, kind: 'missing-file', file: null, line: null, seq: letGo.count + 1, message, records };
+  }
   const hash = last?.hash ?? genesis;
   return {
     ok: true,
     records,
-    files: fileCount,
+    letGo: firstSeq > 1 ? goneBefore(firstSeq, firstTime, files[0]!.number, letGo) : null,
+    lost,
+    signed: signed.filter(({ seq }) => seq >= firstSeq),
+    files: files.length,
     firstSeq,
     lastSeq,
     hash,
     aheadOfHead: lastSeq - head.seq,
     tornBytes: torn,
   };
+}
+
+function notAsSigned(place: Place, { time }: SignedHead, records: number): Broken {
+  const message = `record ${place.seq} is not the one that was signed at ${time}: what is before it was rewritten, or the signature is of another journal`;
+  return broken('signature', place, records, message);
+}
+
+function cutAfterSigning({ seq, time }: SignedHead, last: Place | null, records: number): Broken {
+  const message = `the journal ends with record ${last?.seq ?? 0}, but record ${seq} was signed at ${time}: the end was cut off`;
+  return { ...broken('truncated', last, records, message), seq: (last?.seq ?? 0) + 1 };
+}
+
+function goneBefore(firstSeq: number, firstTime: string | null, firstFile: number, letGo: LetGo | null): GoneRecords {
+  const gone = { records: firstSeq - 1, files: firstFile - 1 };
+  if (letGo === null) return { ...gone, bytes: null, from: null, to: firstTime, chained: false };
+  const { bytes, from, to } = letGo;
+  // Without a beginning some of them went before anybody noted how large they were.
+  return { ...gone, bytes: from === null ? null : bytes, from, to, chained: true };
 }
 
 /** Every line with its place; at the end the bytes after the last whole line. A line that is no record has seq -1. */
@@ -166,7 +266,7 @@ async function* readPlaces(files: readonly JournalFile[]): Places {
           number++;
           const link = readLink(bytes);
           if (link === null) yield unreadable(file.name, number);
-          else yield { file: file.name, line: number, seq: link.seq, prev: link.prev, hash: hashLine(bytes) };
+          else yield placeOf(file.name, number, link, bytes);
         }
       }
       torn = reader.tornBytes;
@@ -181,8 +281,32 @@ async function* readPlaces(files: readonly JournalFile[]): Places {
   return torn;
 }
 
+function placeOf(
+  file: string,
+  line: number,
+  link: { readonly seq: number; readonly prev: string },
+  bytes: Buffer,
+): Place {
+  const kind = readNoteKind(bytes);
+  return {
+    file,
+    line,
+    seq: link.seq,
+    prev: link.prev,
+    hash: hashLine(bytes),
+    time: readTime(bytes),
+    letGo: kind === 'let-go' ? readLetGo(bytes) : null,
+    lost: kind === 'lost' ? readCount(bytes) : 0,
+  };
+}
+
+function readCount(bytes: Buffer): number {
+  const count = Number(/"count":(\d{1,15})[,}]/.exec(bytes.toString('latin1'))?.[1] ?? 0);
+  return Number.isSafeInteger(count) ? count : 0;
+}
+
 function unreadable(file: string, line: number): Place {
-  return { file, line, seq: -1, prev: '', hash: '' };
+  return { file, line, seq: -1, prev: '', hash: '', time: null, letGo: null, lost: 0 };
 }
 
 function missingStart(head: Head, place: Place): Broken {

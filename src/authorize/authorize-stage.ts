@@ -22,7 +22,7 @@ export interface AuthorizePorts extends GitPorts, GithubPorts, PersonPorts {
   readonly budget: Pick<ModelBudget, 'admit'>;
 }
 
-type Limits = Pick<RequestLimits, 'admit' | 'readmit' | 'admitTunnel' | 'admitUse' | 'pace'>;
+type Limits = Pick<RequestLimits, 'admit' | 'readmit' | 'admitTunnel' | 'admitRecord' | 'admitUse' | 'pace'>;
 type Later<T> = Promise<T> | T;
 
 /** `currentPolicy` is asked for every request, so that a reload holds from the next one on. */
@@ -114,10 +114,10 @@ export function createAuthorizeStage(
   };
 }
 
-/** A transparent connection is no CONNECT that somebody sent: it was counted when it was opened. */
+/** A transparent connection is no CONNECT that somebody sent: it was counted when it was opened, but not its record. */
 function firstAdmission(limits: Limits, flow: Identified): Admission {
   const { kind } = flow.canonical;
   if (kind === 'lookup') return undefined;
   if (kind !== 'connect') return limits.admit(flow);
-  return flow.request.destination === null ? limits.admitTunnel(flow) : undefined;
+  return flow.request.destination === null ? limits.admitTunnel(flow) : limits.admitRecord(flow);
 }

@@ -37,6 +37,20 @@ export function tooManyBytes(scope: Scope, way: 'upload' | 'download', perMinute
   return waiting('limit.bytes', scope, `${way}_bytes_per_minute`, what, waitMs);
 }
 
+export function tooMuchEvidence({ who }: Scope, waitMs: WaitMs): Refusal {
+  const rule = 'audit.sandbox_bytes_per_day';
+  const seconds = wholeSeconds(waitMs);
+  return new Refusal(
+    'limit.journal',
+    `${who} has written its share of the journal, in which every request has its record`,
+    {
+      rule,
+      hint: `Wait ${seconds} s and try again, or have the operator raise ${rule}.`,
+      retryAfterSeconds: seconds,
+    },
+  );
+}
+
 export function answerTooLong(maxBytes: number): Refusal {
   return new Refusal('limit.response-size', `the answer is longer than ${maxBytes} bytes`, {
     rule: 'limits.response_body_bytes',

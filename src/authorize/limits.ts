@@ -9,7 +9,14 @@ import type { SharedMeters, WaitMs } from '../flow/shared-store.ts';
 import type { Trail } from '../flow/trail.ts';
 import type { Limits } from '../policy/compiled-limits.ts';
 import { FloodBrake } from './flood-brake.ts';
-import { tooFast, tooManyAtOnce, tooManyBytes, tooManyPushes, tooManyTunnels } from './limit-refusals.ts';
+import {
+  tooFast,
+  tooManyAtOnce,
+  tooManyBytes,
+  tooManyPushes,
+  tooManyTunnels,
+  tooMuchEvidence,
+} from './limit-refusals.ts';
 import {
   type Allowance,
   type Allowances,
@@ -26,6 +33,8 @@ export interface RequestLimitsOptions {
   readonly limits: () => Limits;
   readonly meters: SharedMeters;
   readonly brake?: FloodBrake;
+  /** How long a sandbox must wait until it may write into the journal again; left out: it never must. */
+  readonly journalWaitMs?: (sandboxId: string) => number;
 }
 
 /** Undefined: granted. A promise where the meters must ask elsewhere, or where a refusal is given late. */
@@ -46,23 +55,31 @@ export class RequestLimits {
   readonly #current: () => Limits;
   readonly #meters: SharedMeters;
   readonly #brake: FloodBrake;
+  readonly #journalWaitMs: (sandboxId: string) => number;
   readonly #sandboxes = new WeakMap<Sandbox, Scope>();
   readonly #credentials = new Map<string, Scope>();
   readonly #gateway: Scope;
   readonly #release = (key: string): void => this.#meters.release(key);
   #allowances: Allowances | null = null;
 
-  constructor({ limits, meters, brake = new FloodBrake() }: RequestLimitsOptions) {
+  constructor({ limits, meters, brake = new FloodBrake(), journalWaitMs = () => 0 }: RequestLimitsOptions) {
     this.#current = limits;
     this.#meters = meters;
     this.#brake = brake;
+    this.#journalWaitMs = journalWaitMs;
     this.#gateway = gatewayScope(this.#release);
   }
 
   /** Before anything is decided: being refused by the policy counts as well, so that probing is not free. */
   admit(flow: Identified): Admission {
     const scope = this.#scopeOf(flow.sandbox);
-    return this.#enter(flow, scope, this.#now().sandbox, ofRequest);
+    return this.admitRecord(flow) ?? this.#enter(flow, scope, this.#now().sandbox, ofRequest);
+  }
+
+  /** What cannot be written down without pushing out what others did is not served. */
+  admitRecord(flow: Identified): Admission {
+    const waitMs = this.#journalWaitMs(flow.sandbox.id);
+    return waitMs > 0 ? this.#refuse(flow, tooMuchEvidence(this.#scopeOf(flow.sandbox), waitMs)) : undefined;
   }
 
   /** After it was decided: with which credential, and whether it is a push. What all share comes last. */
@@ -100,7 +117,8 @@ export class RequestLimits {
   /** A CONNECT: decided at once, by a meter of its own. */
   admitTunnel(flow: Identified): Admission {
     const { sandbox } = this.#now();
-    if (sandbox.requests === null) return undefined;
+    const over = this.admitRecord(flow);
+    if (over !== undefined || sandbox.requests === null) return over;
     const scope = this.#scopeOf(flow.sandbox);
     const waitMs = this.#meters.takeNow(scope.connect, sandbox.requests);
     return waitMs > 0 ? this.#refuse(flow, tooManyTunnels(scope, sandbox.limits, waitMs)) : undefined;

@@ -22,14 +22,15 @@ export function addAuditCommand(program: Command, context: CliContext): void {
   audit
     .command('verify')
     .argument('[PATH]', 'another journal (a folder), or a merged one (a file); left out: the journal of this gateway')
+    .option('--key <FINGERPRINT...>', 'keys that must have signed it; the log of the gateway names one at each start')
     .summary('does the hash chain hold?')
     .description('Verifies the hash chain of a journal; names the first record where it breaks.')
     .addHelpText(
       'after',
       '\nExamples:\n  sallyport audit verify\n  sallyport audit verify --json\n  sallyport audit verify merged.jsonl',
     )
-    .action(async (path: string | undefined, _options: object, command: Command) => {
-      const result = await verifyAt(context, path);
+    .action(async (path: string | undefined, { key = [] }: { key?: string[] }, command: Command) => {
+      const result = demandKeys(key, await verifyAt(context, path));
       if (!result.ok) context.exitCode = exitCode.failure;
       if (wantsJson(command)) printJson(context, result);
       else
@@ -55,6 +56,20 @@ async function verifyAt(context: CliContext, named: string | undefined): Promise
   const path = resolve(context.cwd, named);
   if (kindOf(path) === 'file') return (await import('../audit/verify-merged.ts')).verifyMerged(path);
   return asNamed(path, await verifyJournal(path));
+}
+
+/** Who rewrites everything signs it with another key: only the reader can know which are the gateway's. */
+function demandKeys(
+  keys: readonly string[],
+  found: Verification | MergedVerification,
+): Verification | MergedVerification {
+  if (keys.length === 0 || !found.ok) return found;
+  if (!('signed' in found))
+    throw new CommandFailed(exitCode.usage, 'a merged journal has no signatures: verify each journal with --key');
+  const missing = keys.find((wanted) => !found.signed.some(({ key }) => key === wanted));
+  if (missing === undefined) return found;
+  const message = `nothing in it is signed with the key ${missing}: it was rewritten, or what that key has signed was let go`;
+  return { ok: false, kind: 'signature', file: 'signatures', line: null, seq: null, message, records: found.records };
 }
 
 /** Whoever names a folder means one with a journal: an empty one, or the folder above it, would pass for one with no records. */
@@ -129,11 +144,38 @@ function describeMerged({ colors }: CliContext, result: MergedVerification): str
   if (!result.ok) {
     return [`${colors.red('broken')} ${printable(result.message)}`, `  first break   line ${result.line}`].join('\n');
   }
-  const lines = [`${colors.green('intact')} ${result.records} records of ${result.gateways.length} gateways`];
+  const isWhole = result.gateways.every(({ records, lastSeq }) => records === lastSeq);
+  const verdict = isWhole ? colors.green('intact') : colors.yellow('holds, with gaps');
+  const lines = [`${verdict} ${result.records} records of ${result.gateways.length} gateways`];
   for (const { name, records, lastSeq } of result.gateways) {
-    lines.push(`  ${printable(name).padEnd(13)} ${records} records, to ${lastSeq}`);
+    const earlier = lastSeq - records;
+    const gone = earlier > 0 ? `; the ${earlier} before them had been let go when it was merged` : '';
+    lines.push(`  ${printable(name).padEnd(13)} ${records} records, to ${lastSeq}${gone}`);
   }
   return lines.join('\n');
+}
+
+function describeGone({ records, files, bytes, from, to, chained }: NonNullable<Intact['letGo']>): string[] {
+  const size = bytes === null ? 'of unknown size' : `${bytes} bytes`;
+  const span = `from ${from === null ? 'the beginning' : printable(from)} to ${to === null ? 'an unknown time' : printable(to)}`;
+  const lines = [`  let go        ${records} records in ${files} files, ${size}, ${span}`];
+  lines.push(
+    chained
+      ? '                by retention, as a record of the chain says'
+      : '                by retention as the head file says, which is not chained: somebody who deleted them could have written it',
+  );
+  return lines;
+}
+
+function describeSigned({ signed, lastSeq }: Intact): string[] {
+  const last = signed.at(-1);
+  if (last === undefined) return [];
+  const after = lastSeq - last.seq;
+  const keys = signed.length === 1 ? 'one key' : `${signed.length} keys, one for each start`;
+  return [
+    `  signed        to record ${last.seq} at ${printable(last.time)}${after > 0 ? `; ${after} newer ones are not yet` : ''}`,
+    `                by ${keys}, the last ${printable(last.key)}: compare it with the log of the gateway`,
+  ];
 }
 
 function describe({ colors }: CliContext, result: Verification): string {
@@ -148,10 +190,15 @@ function describe({ colors }: CliContext, result: Verification): string {
     return lines.join('\n');
   }
   if (result.records === 0) return `${colors.green('intact')} the journal is empty`;
+  const isWhole = result.letGo === null && result.lost === 0;
   const lines = [
-    `${colors.green('intact')} ${result.records} records in ${result.files} files, ${result.firstSeq} to ${result.lastSeq}`,
+    `${isWhole ? colors.green('intact') : colors.yellow('holds, with gaps')} ${result.records} records in ${result.files} files, ${result.firstSeq} to ${result.lastSeq}`,
     `  last hash     ${result.hash}`,
   ];
+  if (result.letGo !== null) lines.push(...describeGone(result.letGo));
+  lines.push(...describeSigned(result));
+  if (result.lost > 0)
+    lines.push(`  lost          ${result.lost} records that the disk did not take, as the journal itself says`);
   if (result.aheadOfHead > 0)
     lines.push(`  not yet noted ${result.aheadOfHead} newest records, written just now or just before a crash`);
   if (result.tornBytes > 0) lines.push(`  unfinished    ${result.tornBytes} bytes of a last line`);

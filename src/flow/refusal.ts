@@ -23,6 +23,7 @@ export const refusalStatus = {
   'limit.request-time': 504,
   'limit.pushes': 429,
   'limit.bytes': 429,
+  'limit.journal': 429,
   'limit.response-size': 502,
   'store.unavailable': 500,
   'budget.tokens': 429,

@@ -149,7 +149,13 @@ export function compilePolicy(input: CompileInput): PolicyResult {
       searchedBodyBytes: secrets.searched_body_bytes,
     },
     upstream,
-    audit: { maxFileBytes: audit.max_file_bytes, keepFiles: audit.keep_files },
+    audit: {
+      maxFileBytes: audit.max_file_bytes,
+      keepFiles: audit.keep_files,
+      keepMs: audit.keep_days * 86_400_000,
+      maxBytes: audit.max_bytes,
+      sandboxBytesPerDay: audit.sandbox_bytes_per_day,
+    },
     warnings: findings.warnings,
   };
   return { ok: true, policy: compiled };

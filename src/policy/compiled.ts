@@ -328,6 +328,11 @@ export interface CompiledPolicy {
   readonly audit: {
     readonly maxFileBytes: number;
     readonly keepFiles: number;
+    /** No file goes that was written to so lately. */
+    readonly keepMs: number;
+    readonly maxBytes: number;
+    /** What one sandbox may write in a day; 0: as much as it likes. */
+    readonly sandboxBytesPerDay: number;
   };
   /** Things the operator should hear at start: keys this version does not serve, presets without hosts. */
   readonly warnings: readonly string[];

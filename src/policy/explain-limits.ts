@@ -87,7 +87,11 @@ export function explainGateway({ listen, upstream, store, audit, githubHosts, gi
     sentences.push(`Beside the system's roots, ${upstream.extraRoots.length} of the operator's are trusted.`);
   }
   if (store !== null) sentences.push(`What gateways share is kept in ${store.text}.`);
-  sentences.push(`The journal keeps ${count(audit.keepFiles)} files of ${bytes(audit.maxFileBytes)}.`);
+  const days = audit.keepMs / 86_400_000;
+  const young = days === 0 ? '' : `, and none goes before ${count(days)} days, up to ${bytes(audit.maxBytes)} in all`;
+  sentences.push(`The journal keeps ${count(audit.keepFiles)} files of ${bytes(audit.maxFileBytes)}${young}.`);
+  if (audit.sandboxBytesPerDay > 0)
+    sentences.push(`One sandbox may write ${bytes(audit.sandboxBytesPerDay)} into it in a day.`);
   return sentences;
 }
 

@@ -216,4 +216,8 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   audit: 'The journal.',
   'audit.max_file_bytes': 'How large one file grows.',
   'audit.keep_files': 'How many files are kept.',
+  'audit.keep_days': 'No file goes sooner, however many there are.',
+  'audit.max_bytes': 'What all files may take. When files that are too young to go fill it, nothing is served.',
+  'audit.sandbox_bytes_per_day':
+    'What one sandbox may write. Past it, its refusals are counted together and its requests refused.',
 };

@@ -115,6 +115,9 @@ export const dockerSection = strictKeys({
 export const auditSection = strictKeys({
   max_file_bytes: wholeNumber(4096, Number.MAX_SAFE_INTEGER).default(67_108_864),
   keep_files: wholeNumber(1, 100_000).default(20),
+  keep_days: wholeNumber(0, 36_500).default(7),
+  max_bytes: wholeNumber(4096, Number.MAX_SAFE_INTEGER).default(17_179_869_184),
+  sandbox_bytes_per_day: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(134_217_728),
 });
 
 /** How credentials are kept where they belong. */

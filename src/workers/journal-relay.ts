@@ -1,6 +1,7 @@
 // The journal as a worker has it: finished records go to the gateway's own process at the end of the turn in which they were
 // made, or a few milliseconds later where many are, in order, each once. What cannot be handed over is not served: not while
 // the journal itself cannot be written, not while too many records are under way, and not while the other process is silent.
+// What is refused meanwhile is handed over as well, up to a bound: past it, it is counted and told when there is room again.
 import type { JournalHealth } from './worker-verbs.ts';
 
 export interface JournalRelayOptions {
@@ -16,6 +17,8 @@ type RelayState = { readonly kind: 'ok' } | { readonly kind: 'failing'; readonly
 
 /** Some seconds of a busy worker: more than that, and the journal cannot keep up. */
 const usuallyUnderWay = 4096;
+/** Refusals that come while nothing is served have room for as many again, and no more: memory stays bounded. */
+const mostUnderWay = 2;
 /** More than this are sent at once, so that no message is large. */
 const maxBatch = 256;
 /** A message costs more than the records in it: so soon after the last one, records are gathered. What a killed worker loses. */
@@ -30,11 +33,14 @@ export class JournalRelay {
   #scheduled = false;
   #sentMs = Number.NEGATIVE_INFINITY;
   #idle: (() => void)[] = [];
+  /** Sandboxes that must wait, until when. */
+  #over = new Map<string, number>();
 
   constructor(options: JournalRelayOptions) {
     this.#options = options;
     this.#maxUnderWay = options.maxUnderWay ?? usuallyUnderWay;
     this.#health = options.health;
+    this.hear(options.health);
   }
 
   /** Checked before a request is served. */
@@ -54,10 +60,20 @@ export class JournalRelay {
   /** Told by the process that writes it. */
   hear(health: JournalHealth): void {
     this.#health = health;
+    const nowMs = performance.now();
+    this.#over = new Map(health.over.map(([sandbox, waitMs]) => [sandbox, nowMs + waitMs]));
   }
 
-  /** Its number is not known here. */
+  /** How long a sandbox must wait that has written its share of the journal; 0: it need not. */
+  waitMs(sandbox: string): number {
+    const untilMs = this.#over.get(sandbox);
+    return untilMs === undefined ? 0 : Math.max(0, untilMs - performance.now());
+  }
+
+  /** Its number is not known here. Throws when there is no room: whoever appends counts it as not recorded. */
   append(record: object): number {
+    if (this.#underWay >= mostUnderWay * this.#maxUnderWay)
+      throw new Error(`the journal is ${this.#underWay} records behind, and this one has no room`);
     this.#queue.push(record);
     this.#underWay++;
     if (this.#queue.length >= maxBatch) this.flush();

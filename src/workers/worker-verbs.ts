@@ -37,6 +37,8 @@ export interface Beat {
 export interface JournalHealth {
   readonly healthy: boolean;
   readonly reason: string;
+  /** Sandboxes that have written their share, and how long they must wait. */
+  readonly over: readonly (readonly [sandbox: string, waitMs: number])[];
 }
 
 /** What a worker needs to begin. */

@@ -85,7 +85,7 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
     budgets: noBudgets,
     store: null,
     upstream: { resolve: [], extraRoots: [], proxy: null },
-    audit: { maxFileBytes: 1, keepFiles: 1 },
+    audit: { maxFileBytes: 1, keepFiles: 1, keepMs: 0, maxBytes: 1, sandboxBytesPerDay: 0 },
     warnings: [],
   };
 }

@@ -21,7 +21,7 @@ export interface LimitsGround {
   readonly gateway: TestGateway;
   readonly ca: TestCa;
   /** In force when it resolves. */
-  limit(limits: Record<string, unknown>): Promise<void>;
+  limit(limits: Record<string, unknown>, beside?: Record<string, unknown>): Promise<void>;
   /** A new sandbox with a private socket. */
   sandbox(registration?: Record<string, unknown>): Promise<{ readonly id: string; readonly socketPath: string }>;
   /** One request on a connection of its own. */
@@ -66,7 +66,11 @@ function answer(request: Http2ServerRequest, response: Http2ServerResponse): voi
   write();
 }
 
-export async function openLimitsGround(first: Record<string, unknown> = {}): Promise<LimitsGround> {
+/** `more`: beside the limits, in the policy. */
+export async function openLimitsGround(
+  first: Record<string, unknown> = {},
+  more: Record<string, unknown> = {},
+): Promise<LimitsGround> {
   const ca = makeTestCa();
   const names = Object.values(hosts);
   const upstream = await startStreamingUpstream(ca, names, answer);
@@ -80,7 +84,7 @@ export async function openLimitsGround(first: Record<string, unknown> = {}): Pro
       if (missing === 0) socket.write(Buffer.from('\x82\x03all', 'latin1'));
     });
   });
-  const document = (limits: Record<string, unknown>): Record<string, unknown> => ({
+  const document = (limits: Record<string, unknown>, beside = more): Record<string, unknown> => ({
     allow: names.map((host) => (host === hosts.pinned ? { host, tunnel: true } : { host })),
     credentials: {
       key: { hosts: [hosts.keyed], inject: { header: 'x-api-key' } },
@@ -91,6 +95,7 @@ export async function openLimitsGround(first: Record<string, unknown> = {}): Pro
       resolve: Object.fromEntries(names.map((name) => [name, upstream.address])),
       ca: ca.path,
     },
+    ...beside,
   });
   const gateway = await startTestGateway(document(first));
   for (const name of ['key', 'other']) await gateway.setSecret(name, 'a-real-key-of-the-operator');
@@ -98,8 +103,8 @@ export async function openLimitsGround(first: Record<string, unknown> = {}): Pro
   return {
     gateway,
     ca,
-    async limit(limits) {
-      gateway.writeConfig(document(limits));
+    async limit(limits, beside) {
+      gateway.writeConfig(document(limits, beside));
       await gateway.gateway.reload();
     },
     async sandbox(registration = {}) {

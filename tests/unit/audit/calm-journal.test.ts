@@ -8,6 +8,9 @@ function recordOf(code: RefusalCode, over: Partial<RecordBody> = {}): RecordBody
   const refusal = new Refusal(code, 'no');
   return {
     ...describeFlow(forwardedFlow(), { verdict: 'refused', status: refusal.status, refusal, error: null }),
+    // Nothing of it went out.
+    upstream: null,
+    credential: null,
     ...over,
   };
 }
@@ -73,13 +76,45 @@ test('the sum is exact over many seconds, callers and codes', () => {
   expect(state.written.length).toBeLessThan(sent);
 });
 
-test('everything else is written down one by one, and at once', () => {
-  const { state, calm } = open();
-  for (let i = 0; i < 100; i++) {
-    expect(calm.append(recordOf('domain.not-allowed'))).toBeGreaterThan(0);
-    expect(calm.append(recordOf('limit.response-size'))).toBeGreaterThan(0);
+test('other refusals are merged as well, after more of them and with a sample of what was asked', () => {
+  const { state, calm, tick } = open();
+  for (let i = 0; i < 500; i++) calm.append(recordOf('domain.not-allowed', { path: `/${i}` }));
+  expect(state.written).toHaveLength(256);
+  tick();
+  expect(state.written).toHaveLength(257);
+  const { merged } = state.written[256]!;
+  expect(merged).toMatchObject({ count: 244, samples: expect.arrayContaining([expect.stringContaining('/256')]) });
+  expect(merged!.samples).toHaveLength(8);
+});
+
+test('a flood that goes on is written down ever more seldom, and its sum stays exact', () => {
+  const { state, calm, tick } = open();
+  for (let second = 0; second < 60; second++) {
+    for (let i = 0; i < 100; i++) calm.append(recordOf('domain.not-allowed'));
+    tick();
   }
-  expect(state.written).toHaveLength(200);
+  calm.flush();
+  // The first 256, one in a second, and a merged one every ten.
+  expect(state.written.length).toBeLessThan(256 + 60 + 12);
+  expect(state.written.reduce((sum, record) => sum + counted(record), 0)).toBe(6000);
+});
+
+test('what reached the world outside has a record of its own, always and at once', () => {
+  const { state, calm } = open();
+  for (let i = 0; i < 500; i++) {
+    expect(calm.append(recordOf('limit.response-size', { upstream: '192.0.2.1:443' }))).toBeGreaterThan(0);
+    expect(calm.append(recordOf('upstream.closed', { credential: 'github' }))).toBeGreaterThan(0);
+    expect(calm.append(recordOf('path.not-allowed', { verdict: 'allowed', code: null }))).toBeGreaterThan(0);
+  }
+  expect(state.written).toHaveLength(1500);
+});
+
+test('an incident is not counted among refusals that are none', () => {
+  const { state, calm } = open();
+  for (let i = 0; i < 500; i++) calm.append(recordOf('secret.value-outbound'));
+  calm.append(recordOf('secret.value-outbound', { incident: 'value of github in the body' }));
+  expect(state.written).toHaveLength(257);
+  expect(state.written[256]).toMatchObject({ incident: 'value of github in the body', merged: null });
 });
 
 test('a quiet second later it is written down one by one again', () => {

@@ -42,6 +42,10 @@ const record: fc.Arbitrary<RecordBody> = fc.record({
   tokens_estimated: fc.boolean(),
   ms: fc.nat(),
   trail: fc.array(fc.tuple(fc.constant('accept'), fc.nat(), fc.constant('ok'))),
+  cut: orNull,
+  merged: fc.option(
+    fc.record({ count: fc.nat(), first: anyText, last: anyText, samples: fc.array(anyText, { maxLength: 3 }) }),
+  ),
 });
 
 describe('a record is one line of JSON', () => {

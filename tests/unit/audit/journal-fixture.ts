@@ -68,6 +68,8 @@ export function sampleRecord(n: number): RecordBody {
     tokens_estimated: false,
     ms: 1.5,
     trail: [['accept', 0.1, 'ok']],
+    cut: null,
+    merged: null,
   };
 }
 

@@ -107,13 +107,14 @@ describe('several journals become one', () => {
     append(40);
     const verified = (await verifyEach([{ name: 'a', directory }])) as (NamedJournal & { found: Intact })[];
     append(40);
+    const lastSeq = journal.head.seq;
     const lines: string[] = [];
     for await (const line of mergeJournals(verified)) {
       lines.push(line);
       append(7);
     }
     expect(lines.length).toBeGreaterThan(10);
-    expect(await verifyMerged(written(lines))).toMatchObject({ ok: true, gateways: [{ lastSeq: 80 }] });
+    expect(await verifyMerged(written(lines))).toMatchObject({ ok: true, gateways: [{ lastSeq }] });
   });
 
   test('a journal that is changed after it was verified is not merged as if it had not been', async () => {

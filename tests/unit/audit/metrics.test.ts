@@ -7,7 +7,7 @@ function metricsWith(maxSandboxes = 1000): Metrics {
     openConnections: () => 7,
     openCircuits: () => 2,
     registeredSandboxes: () => 3,
-    journal: { healthy: true, queued: 2, fileCount: 4, head: { seq: 99 } },
+    journal: { healthy: true, queued: 2, fileCount: 4, room: 0.75, head: { seq: 99 } },
     maxSandboxes,
   });
 }
@@ -84,6 +84,7 @@ describe('metrics are Prometheus text', () => {
     expect(values.get('sallyport_journal_healthy')).toBe(1);
     expect(values.get('sallyport_journal_queued')).toBe(2);
     expect(values.get('sallyport_journal_files')).toBe(4);
+    expect(values.get('sallyport_journal_room')).toBe(0.75);
     expect(values.get('sallyport_journal_last_seq')).toBe(99);
     expect(values.get('sallyport_upstream_connects_total{result="ok"}')).toBe(1);
     expect(values.get('sallyport_upstream_connects_total{result="failed"}')).toBe(1);

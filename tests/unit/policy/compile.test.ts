@@ -163,7 +163,13 @@ describe('settings', () => {
         idleTimeoutMs: 600000,
       },
       upstream: { resolve: [], extraRoots: [], proxy: null },
-      audit: { maxFileBytes: 67108864, keepFiles: 20 },
+      audit: {
+        maxFileBytes: 67108864,
+        keepFiles: 20,
+        keepMs: 7 * 86_400_000,
+        maxBytes: 16 * 1024 ** 3,
+        sandboxBytesPerDay: 128 * 1024 ** 2,
+      },
       warnings: [],
     });
   });

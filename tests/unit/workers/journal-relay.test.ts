@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Heartbeat } from '../../../src/workers/heartbeat.ts';
 import { JournalRelay } from '../../../src/workers/journal-relay.ts';
 
-const ok = { healthy: true, reason: '' };
+const ok = { healthy: true, reason: '', over: [] };
 
 function relayWith(options: { silent?: () => boolean; maxUnderWay?: number } = {}) {
   const batches: (readonly object[])[] = [];
@@ -65,7 +65,7 @@ describe('the journal of a worker', () => {
 
   test('is as healthy as the journal itself, as far as it was told', () => {
     const { relay } = relayWith();
-    relay.hear({ healthy: false, reason: 'the disk is full' });
+    relay.hear({ healthy: false, reason: 'the disk is full', over: [] });
     expect(relay.healthy).toBe(false);
     expect(relay.state).toEqual({ kind: 'failing', reason: 'the disk is full' });
     relay.hear(ok);
