@@ -9,7 +9,7 @@ import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { notItsRepository } from '../git/git-request.ts';
 import { findingOf } from '../git/push-failure.ts';
 import type { PushFinding } from '../git/push-finding.ts';
-import { assignsAgent, mentionsAgent } from './agent-mention.ts';
+import { givesToAgent, mentionsAgent } from './agent-mention.ts';
 import { demandEffect } from './demand-effect.ts';
 import { gitSideOf } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
@@ -21,9 +21,9 @@ const editedPull = 'PATCH /repos/{owner}/{repo}/pulls/{pull_number}';
 const reviews = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews';
 const carryEvent = new Set([`POST ${reviews}`, `POST ${reviews}/{review_id}/events`]);
 
-/** Calls with text that people and agents read, or with assignees. */
+/** Calls with text that people and agents read, or that give somebody an issue or a review. */
 const carriesText =
-  /^(?:POST|PATCH|PUT) \/repos\/\{owner\}\/\{repo\}\/(?:issues|pulls|.*\/(?:\{issue_number\}|\{pull_number\}|assignees|comments|\{comment_id\}|replies|reviews|\{review_id\}|events|dismissals)|comments\/\{comment_id\})$/;
+  /^(?:POST|PATCH|PUT) \/repos\/\{owner\}\/\{repo\}\/(?:issues|pulls|.*\/(?:\{issue_number\}|\{pull_number\}|assignees|requested_reviewers|comments|\{comment_id\}|replies|reviews|\{review_id\}|events|dismissals)|comments\/\{comment_id\})$/;
 
 /** Whether the body decides. Then it is read whole, and sent on as it was read. */
 export function hasJudgedBody(method: string, { effect, operation }: GithubRequest): boolean {
@@ -89,13 +89,13 @@ function judgeEvent(
   return ['approve'];
 }
 
-/** To give an issue to an agent, or to call one by name, is to start it, with rights of its own. */
+/** To give an issue or a review to an agent, or to call one by name, is to start it, with rights of its own. */
 function judgeAgents(
   policy: CompiledPolicy,
   { sandbox }: Identified,
   body: Readonly<Record<string, unknown>>,
 ): GithubEffect[] {
-  if (!assignsAgent(body) && !mentionsAgent(body)) return [];
+  if (!givesToAgent(body) && !mentionsAgent(body)) return [];
   demandEffect(policy, sandbox, 'agent', 'calling an agent or giving it work');
   return ['agent'];
 }
