@@ -1,6 +1,5 @@
 // What the body of a call of GitHub's API says that its address does not: which branch is written, whether a review
-// approves. The same for a request on the path and for one that `sallyport check` asks about. Never acts on a call that it
-// has not understood.
+// approves. Never acts on a call that it has not understood.
 import type { GithubRequest, Identified, Permission } from '../../flow/flow.ts';
 import type { GithubEffect } from '../../flow/github-effects.ts';
 import { Refusal } from '../../flow/refusal.ts';
@@ -13,7 +12,7 @@ import { givesToAgent, mentionsAgent } from './agent-mention.ts';
 import { demandEffect } from './demand-effect.ts';
 import { gitSideOf } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
-import { findRefWriteJudge, oddNames } from './judge-ref-write.ts';
+import { findRefWriteJudge, isJudgedByAddress, oddNames } from './judge-ref-write.ts';
 import { branchDoubt } from './plain-names.ts';
 
 const newPull = 'POST /repos/{owner}/{repo}/pulls';
@@ -29,6 +28,13 @@ const carriesText =
 export function hasJudgedBody(method: string, { effect, operation }: GithubRequest): boolean {
   const call = `${method} ${operation}`;
   return effect === 'push' || findRefWriteJudge(method, operation) !== null || carriesText.test(call);
+}
+
+/** Whether another body could lead to another verdict. */
+export function bodyDecides(method: string, { operation }: GithubRequest): boolean {
+  if (carriesText.test(`${method} ${operation}`)) return true;
+  // What writes a branch in a way that nobody can judge is refused, whatever it says.
+  return findRefWriteJudge(method, operation) !== null && !isJudgedByAddress(method, operation);
 }
 
 /** Throws the refusal for what the body asks for; else what it has of effects that its address does not tell. */
