@@ -34,7 +34,7 @@ export const githubEffects = {
   project: 'write projects',
   security: 'change security alerts, advisories and scanning',
   agent: 'call an agent (@copilot, @claude …) in a text, give it an issue, a review or a task',
-  codespace: 'use codespaces and Copilot spaces',
+  codespace: 'use codespaces and Copilot spaces of the account, whatever their repository',
   migration: 'import and export repositories',
   organisation: 'administer organisations, teams and enterprises, their secrets and hooks included',
   user: 'administer the account: profile, keys, secrets, stars, follows, notifications, invitations',

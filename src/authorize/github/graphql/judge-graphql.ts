@@ -57,13 +57,14 @@ export type GraphqlVerdict =
 /** Each may have to be asked for; GitHub itself takes no more at once. */
 const maxNodes = 100;
 
-/** Mutations with these write what people and agents read. */
+/** Mutations with these write what people and agents read; a draft in a project becomes an issue. */
 const carriesText: ReadonlySet<GithubEffect> = new Set<GithubEffect>([
   'issue',
   'pull',
   'review',
   'approve',
   'discussion',
+  'project',
 ]);
 
 export async function judgeGraphql(question: GraphqlQuestion): Promise<GraphqlVerdict> {
