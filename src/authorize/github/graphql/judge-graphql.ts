@@ -200,8 +200,8 @@ async function judgeWrites(
   { refs, covers }: GraphqlQuestion,
 ): Promise<void> {
   if (ask.input === null) return;
-  if (ask.effect === 'pull') refuseOddPull(ask.input);
   if (ask.name === 'createPullRequest') refuseForeignHead(ask, nodes, covers);
+  if (ask.effect === 'pull') refuseOddPull(ask.input);
   const writes = readRefWrites(ask.name, ask.input, nodes);
   if (writes === null && ask.effect === 'push') {
     throw notJudged(`the mutation ${ask.name} writes a branch in a way that cannot be judged`, 'Push it by git.');
