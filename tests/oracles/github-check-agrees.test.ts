@@ -222,6 +222,23 @@ describe('`check` and `policy test` say what the door does', () => {
     expect((await verdictsOf(byDefault, push)).check).toBe('allowed with the body open');
   });
 
+  test('and that a person is asked first, where one is', async () => {
+    const asks = { bot: new Set<GithubEffect>(['issue', 'approve']), user: new Set<GithubEffect>() };
+    const asking = { ...byAll, githubAsks: asks };
+    const askedBy = async (path: string, body: string | null, ports: Partial<RehearsePorts> = {}) => {
+      const asked = { method: 'POST', url: `https://api.github.com/repos/${own}${path}`, headers: {}, body };
+      const rehearsed = await rehearse(asking, sandbox, asked, { ...openGithub(), ...ports });
+      return [rehearsed.askedBy, rehearsed.open === null];
+    };
+    const rule = 'github.effects.bot.ask';
+    expect(await askedBy('/issues', '{"title":"x"}')).toEqual([rule, true]);
+    expect(await askedBy('/issues', null)).toEqual([rule, false]);
+    expect(await askedBy('/pulls/7/reviews', '{"event":"APPROVE"}')).toEqual([rule, true]);
+    expect(await askedBy('/pulls/7/reviews', '{"event":"COMMENT"}')).toEqual([null, true]);
+    const approvals = { ...noGitPorts.approvals, coversEffect: () => true };
+    expect(await askedBy('/pulls/7/reviews', '{"event":"APPROVE"}', { approvals })).toEqual([null, true]);
+  });
+
   test('so that it means something: branches are not deleted, whoever is asked', async () => {
     const url = `https://api.github.com/repos/${own}/git/refs/heads/sandbox/x`;
     const verdict = 'push.deletion by policy.allow_branch_deletion';
