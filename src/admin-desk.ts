@@ -6,7 +6,9 @@ import type { AdminPorts, CheckResult, HealthReport, PublicRecord } from './admi
 import { readJournal } from './audit/read-journal.ts';
 import type { ApprovalsPort } from './authorize/ask-person.ts';
 import type { ModelBudget } from './authorize/budget.ts';
+import type { LfsTickets } from './authorize/git/lfs/lfs-tickets.ts';
 import type { GithubPorts } from './authorize/github/github-ports.ts';
+import type { Authorized } from './flow/flow.ts';
 import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
 import { type SandboxRecord, toPublic } from './identify/sandbox-record.ts';
@@ -19,6 +21,7 @@ import { type GrantParts, grantDoor } from './sandbox-grant.ts';
 export interface DeskParts extends GrantParts {
   readonly inject: Pick<InjectStage, 'preview'>;
   readonly github: GithubPorts;
+  readonly lfsTickets: Pick<LfsTickets, 'find'>;
   readonly budget: Pick<ModelBudget, 'spentBy'>;
   /** A value was set by hand, or (null) removed: resolves when that holds in every process. */
   readonly credentialChanged: (name: string, value: string | null) => Promise<void>;
@@ -101,12 +104,18 @@ async function check(parts: DeskParts, input: unknown): Promise<CheckResult> {
     throw new AdminError(404, 'sandbox.not-found', `no live sandbox is registered as ${asked.sandbox}`);
   try {
     const { method, url, headers = {}, body = null } = asked;
-    const policy = parts.people.approvals.policyFor(parts.policy(), sandbox.id);
-    const { flow, reason, hint } = await rehearse(policy, sandbox, { method, url, headers, body }, parts.github);
-    const credential = await parts.inject.preview(flow);
-    const { rule, askedBy } = flow.permission;
-    const asksFirst = askedBy === undefined ? '' : `; a person is asked first (${askedBy})`;
-    return { allowed: true, status: 200, code: 'allowed', rule, reason: `${reason}${asksFirst}`, hint, credential };
+    const { github, lfsTickets, people, inject } = parts;
+    const preview = (flow: Authorized): Promise<string | null> => inject.preview(flow);
+    const ports = { ...github, lfsTickets, approvals: people.approvals, preview };
+    const rehearsed = await rehearse(parts.policy(), sandbox, { method, url, headers, body }, ports);
+    const { permission, credential, askedBy, open, hint } = rehearsed;
+    const { rule } = permission;
+    const asksFirst = askedBy === null ? '' : `; a person is asked first (${askedBy})`;
+    if (open !== null) {
+      const reason = `${open.reason}${asksFirst}`;
+      return { allowed: false, status: 0, code: 'undecided', rule, reason, hint: open.hint, credential: null };
+    }
+    return { allowed: true, status: 200, code: 'allowed', rule, reason: `allowed${asksFirst}`, hint, credential };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { status, code, rule, message, hint } = error;

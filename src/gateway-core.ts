@@ -83,6 +83,7 @@ export interface GatewayCore {
   readonly known: KnownSecrets;
   readonly forward: WatchedForwardStage;
   readonly github: GithubPorts;
+  readonly lfsTickets: LfsTicketStore;
   readonly budget: ModelBudget;
   readonly stages: Stages;
   readonly audit: Audit;
@@ -203,6 +204,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
     known,
     forward,
     github,
+    lfsTickets,
     budget,
     stages,
     audit,

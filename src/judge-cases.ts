@@ -5,18 +5,18 @@ import { findAllowRule } from './authorize/allow-rules.ts';
 import { judgeCommands } from './authorize/git/judge-commands.ts';
 import { rewritten } from './authorize/git/judge-history.ts';
 import { changed } from './authorize/git/judge-paths.ts';
-import type { GithubPorts } from './authorize/github/github-ports.ts';
 import { findingsRefusal } from './authorize/github/judge-body.ts';
-import type { CanonicalRequest, Permission } from './flow/flow.ts';
+import type { Authorized, Permission } from './flow/flow.ts';
 import { HeaderList } from './flow/header-list.ts';
 import { madeRequest } from './flow/made-request.ts';
 import { Refusal } from './flow/refusal.ts';
 import type { Sandbox } from './flow/sandbox.ts';
 import { zeroId } from './git-wire/ref-name.ts';
+import { TokenDesk } from './inject/token-desk.ts';
 import type { JudgedCase } from './policy/case-verdict.ts';
 import type { CompiledPolicy } from './policy/compiled.ts';
 import type { CasePush, CaseRequest, CaseSandbox, PolicyCase } from './policy/policy-cases.ts';
-import { type Rehearsed, type RehearsedRequest, rehearse } from './rehearse.ts';
+import { type Rehearsed, type RehearsedRequest, type RehearsePorts, rehearse } from './rehearse.ts';
 
 /** What decides is not here: a server that nobody can ask, or a body that only the door reads. */
 class Undecided extends Error {
@@ -35,7 +35,16 @@ function undecided(what: string): never {
   throw new Undecided(`it depends on ${what}, which only GitHub knows`, 'built-in: asked of GitHub');
 }
 
-const nobodyToAsk: GithubPorts = {
+const nobodyToAsk: Omit<RehearsePorts, 'preview'> = {
+  approvals: { policyFor: (policy) => policy, coversEffect: () => false },
+  lfsTickets: {
+    find: () => {
+      throw new Undecided(
+        'it depends on the ticket in its address, which only the gateway that gave it out knows',
+        'built-in: LFS objects by ticket',
+      );
+    },
+  },
   openGitServer: () => ({
     refs: async () => undecided('the branches of the repository'),
     commits: async () => undecided('the history of the repository'),
@@ -54,34 +63,35 @@ export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights
   const touched: string[] = [];
   const judge = async (request: RehearsedRequest): Promise<Rehearsed> => {
     touched.push(...rulesTouched(policy, sandbox, request));
-    const rehearsed = await rehearse(policy, sandbox, request, nobodyToAsk);
-    touched.push(rehearsed.flow.permission.rule);
+    const preview = (flow: Authorized): Promise<string | null> => previewOf(policy, flow);
+    const rehearsed = await rehearse(policy, sandbox, request, { ...nobodyToAsk, preview });
+    touched.push(rehearsed.permission.rule);
     return rehearsed;
   };
   try {
     // git asks for the refs first: what is refused there never becomes a push, and what is asked there is asked.
     const first = asked.kind === 'push' ? await judge(advertisementOf(asked)) : null;
-    const { flow, reason, hint } = await judge(asked.kind === 'push' ? requestOf(asked) : tried(asked));
+    const second = await judge(asked.kind === 'push' ? requestOf(asked) : tried(asked));
     if (asked.kind === 'push') refusePush(policy, sandbox, asked);
-    const { permission, canonical } = flow;
+    const { permission, credential, open } = second;
     const { rule } = permission;
-    const askedBy = first?.flow.permission.askedBy ?? permission.askedBy;
-    const isAsked = askedBy !== undefined;
+    const askedBy = first?.askedBy ?? second.askedBy;
+    const isAsked = askedBy !== null;
     // A person is asked before the body is read.
-    if (asked.kind === 'request' && !isAsked) leaveToTheDoor(permission);
+    if (asked.kind === 'request' && !isAsked && open !== null) leaveToTheDoor(permission);
     return {
       outcome: isAsked ? 'ask' : 'allowed',
       code: null,
       rule: askedBy ?? rule,
-      reason: asked.kind === 'push' ? judgedOf(asked) : reason,
-      hint,
-      credential: credentialOf(policy, permission, canonical),
+      reason: asked.kind === 'push' ? judgedOf(asked) : 'allowed',
+      hint: second.hint,
+      credential,
       touched: [...touched, ...(isAsked ? [askedBy] : [])],
     };
   } catch (error) {
-    const open = undecidedIn(error);
-    if (open !== null) {
-      const { rule, message: reason, hint } = open;
+    const unknown = undecidedIn(error);
+    if (unknown !== null) {
+      const { rule, message: reason, hint } = unknown;
       return { outcome: 'undecided', code: null, rule, reason, hint, credential: null, touched };
     }
     if (!(error instanceof Refusal)) throw error;
@@ -96,8 +106,8 @@ function undecidedIn(error: unknown): Undecided | null {
   return null;
 }
 
-/** Pushes and LFS are judged by what only the path reads. */
-function leaveToTheDoor({ git }: Permission): void {
+/** What git sends is no text that a case could hold; what is asked of LFS must be there to be judged. */
+function leaveToTheDoor({ git }: Permission): never {
   if (git?.operation === 'receive-pack') {
     throw new Undecided(
       'it depends on the refs, the history and the files of the push, which are in its body and read at the door alone',
@@ -105,18 +115,11 @@ function leaveToTheDoor({ git }: Permission): void {
       'Write it as `push:`, leave it out of the cases, or write `expect: undecided`.',
     );
   }
-  if (git?.operation === 'lfs-object') {
-    throw new Undecided(
-      'it depends on the ticket in its address, which only the gateway that gave it out knows',
-      'built-in: LFS objects by ticket',
-    );
-  }
-  if (git?.operation.startsWith('lfs-')) {
-    throw new Undecided(
-      `it depends on what it asks of LFS (${git.operation}), which is read at the door alone`,
-      'built-in: LFS is judged by its body',
-    );
-  }
+  throw new Undecided(
+    `it depends on what it asks of LFS (${git?.operation}), and it has no body`,
+    'built-in: LFS is judged by its body',
+    'Give its body as `json`, leave it out of the cases, or write `expect: undecided`.',
+  );
 }
 
 function sandboxWith(rights: CaseSandbox): Sandbox {
@@ -177,10 +180,10 @@ function rulesTouched(policy: CompiledPolicy, sandbox: Sandbox, { method, url }:
 }
 
 /** Token endpoints are answered at the door: no credential goes there. */
-function credentialOf(
-  policy: CompiledPolicy,
-  { credential }: Permission,
-  { host, path }: CanonicalRequest,
-): string | null {
-  return policy.tokenEndpoints.at(host, path) === undefined ? credential : null;
+async function previewOf(policy: CompiledPolicy, flow: Authorized): Promise<string | null> {
+  const { canonical, permission } = flow;
+  const answered = permission.tunnel ? undefined : policy.tokenEndpoints.at(canonical.host, canonical.path);
+  if (answered === undefined) return permission.credential;
+  await new TokenDesk().answer(flow, answered.spec, answered.endpoint);
+  return null;
 }

@@ -223,6 +223,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     secrets,
     inject,
     github,
+    lfsTickets: core.lfsTickets,
     budget: core.budget,
     doors: workers ?? doors,
     namespaces: workers === null ? namespaces : noNamespaces,

@@ -63,7 +63,9 @@ export interface CredentialStatus {
 
 export interface CheckResult {
   readonly allowed: boolean;
+  /** Of the answer that the door would give; 0: it is not decided. */
   readonly status: number;
+  /** `allowed`; the code of the refusal; `undecided`: it depends on a body that was not given. */
   readonly code: string;
   readonly rule: string;
   readonly reason: string;

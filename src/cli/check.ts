@@ -18,7 +18,9 @@ export function addCheckCommand(program: Command, context: CliContext): void {
   program
     .command('check')
     .summary('would this request pass?')
-    .description('Tells whether a request would pass, by which rule and with which credential. Sends nothing.')
+    .description(
+      'Tells whether a request would pass, by which rule and with which credential. Sends nothing. Where the body decides and is not given, it is undecided.',
+    )
     .argument('<method>', 'GET, POST …')
     .argument('<url>', 'the whole URL')
     .option('--sandbox <ID>', 'as this sandbox (default: one with no repository and every credential)')
@@ -40,20 +42,25 @@ Examples:
         ...(options.header !== undefined && { headers: options.header }),
         ...(options.body !== undefined && { body: readBody(options.body) }),
       });
-      context.exitCode = result.allowed ? exitCode.ok : exitCode.refused;
+      context.exitCode = result.allowed ? exitCode.ok : isOpen(result) ? exitCode.undecided : exitCode.refused;
       if (wantsJson(command)) printJson(context, result);
       else describe(context, result);
     });
 }
 
+/** The door would decide by a body that was not given. */
+function isOpen({ code }: CheckResult): boolean {
+  return code === 'undecided';
+}
+
+function verdict({ colors }: CliContext, result: CheckResult): string {
+  if (result.allowed) return colors.green('allowed');
+  if (isOpen(result)) return colors.yellow('undecided');
+  return `${colors.red('refused')} with ${result.status} ${printable(result.code)}`;
+}
+
 function describe(context: CliContext, result: CheckResult): void {
-  const { colors } = context;
-  const lines = [
-    result.allowed
-      ? colors.green('allowed')
-      : `${colors.red('refused')} with ${result.status} ${printable(result.code)}`,
-    `  rule        ${joined(result.rule)}`,
-  ];
+  const lines = [verdict(context, result), `  rule        ${joined(result.rule)}`];
   if (!result.allowed && result.reason !== '') lines.push(`  reason      ${printable(result.reason)}`);
   if (result.allowed) lines.push(`  credential  ${result.credential === null ? 'none' : printable(result.credential)}`);
   if (result.hint !== '')

@@ -11,6 +11,7 @@ export const exitCode = {
   refused: 3,
   unreachable: 4,
   unproven: 5,
+  undecided: 6,
   notStarted: 125,
 } as const;
 
@@ -24,6 +25,7 @@ Exit codes:
   3  refused (\`check\`)
   4  the gateway cannot be reached
   5  no hole, but not everything is proven (\`redteam\`)
+  6  undecided: it depends on a body that was not given (\`check\`)
   run  the exit code of the command; 125: the sandbox could not be started`;
 
 /** A command ends with this: words for the person, a number for the script. */

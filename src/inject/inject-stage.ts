@@ -2,6 +2,7 @@
 // authorize chose and no other auth. The only place that reveals a Secret. Never over plain http, never into a tunnel, and
 // nothing that the sandbox sends may carry a credential, real or placeholder, where it does not belong.
 import type { AnswerScrub } from '../flow/answer-scrub.ts';
+import { BodyPull } from '../flow/body-pull.ts';
 import type { Exchange } from '../flow/exchange.ts';
 import type { Authorized, Injected } from '../flow/flow.ts';
 import { HeaderList } from '../flow/header-list.ts';
@@ -56,7 +57,7 @@ export interface InjectParts {
   readonly openScrub?: () => AnswerScrub | null;
   readonly outbound?: OutboundPort;
   /** The same, without consequences for the sandbox. */
-  readonly rehearsal?: Pick<OutboundPort, 'checkHead'>;
+  readonly rehearsal?: OutboundPort;
   readonly tokens?: TokenPort;
   readonly sign?: SignPort;
 }
@@ -114,13 +115,28 @@ export class InjectStage implements Stage<Authorized, Injected> {
    * and what is found in the wrong place has no consequence.
    */
   async preview(flow: Authorized): Promise<string | null> {
+    const { canonical } = flow;
+    const { rehearsal, tokens } = this.#parts;
+    rehearsal?.checkHead(flow);
+    const exchange = rehearsal?.guardBody(flow, flow.exchange) ?? flow.exchange;
+    const answered = this.#policy().tokenEndpoints.at(canonical.host, canonical.path);
+    if (answered !== undefined && canonical.kind !== 'tunnel') {
+      await tokens?.answer({ ...flow, exchange }, answered.spec, answered.endpoint);
+      return null;
+    }
+    const name = await this.#previewCredential(flow);
+    // It is searched while it is read.
+    if (exchange !== flow.exchange && canonical.kind === 'http') {
+      const body = BodyPull.from(exchange);
+      while ((await body.next()) !== null);
+    }
+    return name;
+  }
+
+  async #previewCredential(flow: Authorized): Promise<string | null> {
     const { canonical, permission } = flow;
-    if (permission.tunnel) return null;
-    this.#parts.rehearsal?.checkHead(flow);
-    const plan = this.#plans.planFor(this.#policy(), canonical.host);
-    const isAnswered = this.#policy().tokenEndpoints.at(canonical.host, canonical.path) !== undefined;
-    if (isAnswered || permission.credential === null || permission.git?.operation === 'lfs-object') return null;
-    const chosen = plan.credentials.get(permission.credential);
+    if (permission.tunnel || permission.credential === null || permission.git?.operation === 'lfs-object') return null;
+    const chosen = this.#plans.planFor(this.#policy(), canonical.host).credentials.get(permission.credential);
     if (chosen === undefined) throw missing(permission.credential, null);
     checkedInjection(flow, chosen);
     if ((await this.#secrets.resolve(permission.credential, flow)) !== null) return chosen.spec.name;

@@ -21,6 +21,8 @@ const blocked = (call: string) => ({
   code: 'policy.blocked-api',
 });
 
+const agent = { says: 'its effect is "agent"', code: 'github.effect' };
+
 const repo = '-R acme/widgets';
 const refused = [
   [`pr merge 2 --merge ${repo}`, graphql('mergePullRequest', 'merge')],
@@ -52,7 +54,7 @@ const refused = [
   // gh puts words of its own in the place of any 403 here.
   [`run rerun 501 ${repo}`, { says: 'run 501 cannot be rerun', code: 'github.effect' }],
   ['gist create asset.txt', rest('POST /gists', 'gist')],
-  ['ssh-key add asset.txt --title key', rest('POST /user/keys', 'keys')],
+  ['ssh-key add asset.txt --title key', rest('POST /user/keys', 'user')],
   ['ssh-key list', rest('GET /user/keys', 'read-account')],
   ['codespace list', rest('GET /user/codespaces', 'codespace')],
   [
@@ -65,6 +67,12 @@ const refused = [
     'api repos/acme/widgets/merges -f base=main -f head=sandbox/grease',
     { says: 'main is a protected branch', code: 'push.protected-branch' },
   ],
+  [`issue comment 1 --body @copilot ${repo}`, agent],
+  [`pr comment 2 --body @claude ${repo}`, agent],
+  [`pr review 2 --comment --body @codex ${repo}`, agent],
+  [`issue create --title @copilot --body x ${repo}`, agent],
+  ['api repos/acme/widgets/issues/1/comments -f body=@copilot', agent],
+  ['api repos/acme/widgets/pulls/2/requested_reviewers -f reviewers[]=copilot-pull-request-reviewer[bot]', agent],
   ['api repos/acme/widgets/dispatches -f event_type=go', rest('POST REPO/dispatches', 'dispatch')],
   ['api repos/acme/widgets/hooks -f name=web', rest('POST REPO/hooks', 'hooks')],
   [

@@ -46,6 +46,14 @@ describe('gh works on the issues of its repository', () => {
     expect(await issue('view', String(squeak.number), '--comments')).toContain('I hear it too');
   });
 
+  test('a comment by REST arrives as it was written, and names people', async () => {
+    const body = 'Thanks, @alice: 10 µm of “play”\n\n```sh\nmake && ./widget --copilot\n```\nmail ann@claude.example';
+    const path = `repos/acme/widgets/issues/${squeak.number}/comments`;
+    const made = JSON.parse(await expectDone(ground, ['api', path, '-f', `body=${body}`])) as { body: string };
+    expect(made.body).toBe(body);
+    expect(ground.github.writes.at(-1)).toMatchObject({ method: 'POST' });
+  });
+
   test('edit changes its text, its labels and who it is assigned to', async () => {
     await issue('edit', String(squeak.number), '--title', 'It squeaks loudly', '--body', 'Now even at rest');
     await issue('edit', String(squeak.number), '--add-label', 'bug', '--add-assignee', '@me');

@@ -120,10 +120,13 @@ describe('no real token is handed to a sandbox, because no login is made there',
 
   test('nor is a credential promised for it by `sallyport check`', async () => {
     const asked = { sandbox: sandbox.id, method: 'POST', url: 'https://api.anthropic.com/v1/oauth/token' };
-    expect((await gateway.admin('POST', '/internal/check', asked)).json()).toMatchObject({
-      allowed: true,
-      credential: null,
-    });
+    const check = async (body?: object): Promise<unknown> => {
+      const given = body === undefined ? asked : { ...asked, body: JSON.stringify(body) };
+      return (await gateway.admin('POST', '/internal/check', given)).json();
+    };
+    expect(await check(renewal('anthropic'))).toMatchObject({ allowed: true, credential: null });
+    expect(await check({ code: 'c' })).toMatchObject({ allowed: false, code: 'token.login-outside' });
+    expect(await check()).toMatchObject({ allowed: false, code: 'undecided', credential: null });
   });
 
   test('a body without an end is not read for ever', async () => {

@@ -19,6 +19,7 @@ const calls = [
   'x\n@copilot-swe-agent',
   '&#64;claude go',
   '&commat;codex',
+  'hey @cursoragent, and @openhands-agent',
 ];
 const harmless = ['mail ann@claude.example', 'copilot and claude', '@copilots', '@ann', 'x@codex', '@claudette'];
 

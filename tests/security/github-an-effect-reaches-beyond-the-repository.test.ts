@@ -19,8 +19,10 @@ const policy = {
   blockedApiPatterns: new Map(),
   githubEffects: { bot: new Set(effects), user: new Set(effects) },
 };
-const ask = (method: string, path: string) =>
-  decide(policy, sandboxWith(), canonicalOf(method, `https://api.github.com${path}`), new HeaderList());
+const both = new Set([...effects, ...ofBoth]);
+const withBoth = { ...policy, githubEffects: { bot: both, user: both } };
+const ask = (method: string, path: string, by = policy) =>
+  decide(by, sandboxWith(), canonicalOf(method, `https://api.github.com${path}`), new HeaderList());
 
 describe('what is allowed for a repository is not allowed for its organisation or for the account', () => {
   test.each([
@@ -66,6 +68,40 @@ describe('what is allowed for a repository is not allowed for its organisation o
     });
     // Who the credential belongs to, and how much of its rate is left.
     expect(passed.sort()).toEqual(['GET /', 'GET /rate_limit', 'GET /user']);
+  });
+});
+
+describe('who may use codespaces and packages does not administer those of others', () => {
+  test.each([
+    ['GET', '/orgs/acme/codespaces'],
+    ['PUT', '/orgs/acme/codespaces/access'],
+    ['POST', '/orgs/acme/codespaces/access/selected_users'],
+    ['DELETE', '/orgs/acme/codespaces/access/selected_users'],
+    ['GET', '/orgs/acme/copilot-spaces/7'],
+    ['POST', '/orgs/acme/copilot-spaces'],
+    ['POST', '/orgs/acme/copilot-spaces/7/collaborators'],
+    ['PUT', '/organizations/7/copilot-spaces/7/resources/7'],
+    ['POST', '/users/ann/copilot-spaces/7/collaborators'],
+    ['PUT', '/users/ann/copilot-spaces/7/collaborators/user/eve'],
+    ['POST', '/orgs/acme/artifacts/metadata/storage-record'],
+    ['GET', '/orgs/acme/installations'],
+    ['GET', '/orgs/acme/installation'],
+    ['GET', '/orgs/acme/teams/owners/invitations'],
+    ['GET', '/teams/7/invitations'],
+  ])('%s %s', (method, path) => {
+    const refusal = refusalOf(() => ask(method, path, withBoth));
+    expect(refusal.code).toBe('github.effect');
+    expect(refusal.message).toMatch(/"(?:user|organisation|app)"/);
+  });
+
+  test.each([
+    ['GET', '/user/codespaces'],
+    ['POST', '/repos/acme/widgets/codespaces'],
+    ['POST', '/users/ann/copilot-spaces'],
+    ['GET', '/users/ann/copilot-spaces/7/collaborators'],
+    ['DELETE', '/orgs/acme/packages/npm/widgets'],
+  ])('%s %s passes', (method, path) => {
+    expect(ask(method, path, withBoth).credential).toBe('github');
   });
 });
 

@@ -57,6 +57,7 @@ async function start(meanwhile: () => void): Promise<string> {
       mounts: [{ mode: 'read-write', source: at('home/data/open'), target: '/mnt/it' }],
       variables: [],
       hideEnvFiles: false,
+      gitConfig: 'read-only',
       onReady: meanwhile,
     },
     Promise.resolve(desk),

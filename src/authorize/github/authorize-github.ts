@@ -74,7 +74,7 @@ async function authorizeLater(
 }
 
 /** Links of GitHub to further pages name a repository by its number. */
-export async function bindRepository(
+async function bindRepository(
   flow: Identified,
   permission: Permission,
   policy: CompiledPolicy,
@@ -138,7 +138,7 @@ function asJson(request: RawRequest, bytes: number): RawRequest {
 }
 
 /** GitHub reads parameters from the query too: there they would not have been judged. */
-export function refuseParameters({ canonical, request }: Identified): void {
+function refuseParameters({ canonical, request }: Identified): void {
   if (canonical.query === null && !request.headers.has('content-encoding')) return;
   throw new Refusal('malformed.syntax', 'a call that writes takes its parameters from a plain JSON body alone', {
     rule: 'built-in: a write is judged by its body',

@@ -67,8 +67,7 @@ export async function authorizeGraphql(
   });
 }
 
-/** The same for `sallyport check`. */
-export function askJudge(
+function askJudge(
   flow: Identified,
   permission: Permission,
   policy: CompiledPolicy,

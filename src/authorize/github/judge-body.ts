@@ -1,6 +1,5 @@
 // What the body of a call of GitHub's API says that its address does not: which branch is written, whether a review
-// approves. The same for a request on the path and for one that `sallyport check` asks about. Never acts on a call that it
-// has not understood.
+// approves. Never acts on a call that it has not understood.
 import type { GithubRequest, Identified, Permission } from '../../flow/flow.ts';
 import type { GithubEffect } from '../../flow/github-effects.ts';
 import { Refusal } from '../../flow/refusal.ts';
@@ -9,11 +8,11 @@ import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { notItsRepository } from '../git/git-request.ts';
 import { findingOf } from '../git/push-failure.ts';
 import type { PushFinding } from '../git/push-finding.ts';
-import { assignsAgent, mentionsAgent } from './agent-mention.ts';
+import { givesToAgent, mentionsAgent } from './agent-mention.ts';
 import { demandEffect } from './demand-effect.ts';
 import { gitSideOf } from './git-side.ts';
 import type { GithubPorts } from './github-ports.ts';
-import { findRefWriteJudge, oddNames } from './judge-ref-write.ts';
+import { findRefWriteJudge, isJudgedByAddress, oddNames } from './judge-ref-write.ts';
 import { branchDoubt } from './plain-names.ts';
 
 const newPull = 'POST /repos/{owner}/{repo}/pulls';
@@ -21,14 +20,21 @@ const editedPull = 'PATCH /repos/{owner}/{repo}/pulls/{pull_number}';
 const reviews = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews';
 const carryEvent = new Set([`POST ${reviews}`, `POST ${reviews}/{review_id}/events`]);
 
-/** Calls with text that people and agents read, or with assignees. */
+/** Calls with text that people and agents read, or that give somebody an issue or a review. */
 const carriesText =
-  /^(?:POST|PATCH|PUT) \/repos\/\{owner\}\/\{repo\}\/(?:issues|pulls|.*\/(?:\{issue_number\}|\{pull_number\}|assignees|comments|\{comment_id\}|replies|reviews|\{review_id\}|events|dismissals)|comments\/\{comment_id\})$/;
+  /^(?:POST|PATCH|PUT) \/repos\/\{owner\}\/\{repo\}\/(?:issues|pulls|.*\/(?:\{issue_number\}|\{pull_number\}|assignees|requested_reviewers|comments|\{comment_id\}|replies|reviews|\{review_id\}|events|dismissals)|comments\/\{comment_id\})$/;
 
 /** Whether the body decides. Then it is read whole, and sent on as it was read. */
 export function hasJudgedBody(method: string, { effect, operation }: GithubRequest): boolean {
   const call = `${method} ${operation}`;
   return effect === 'push' || findRefWriteJudge(method, operation) !== null || carriesText.test(call);
+}
+
+/** Whether another body could lead to another verdict. */
+export function bodyDecides(method: string, { operation }: GithubRequest): boolean {
+  if (carriesText.test(`${method} ${operation}`)) return true;
+  // What writes a branch in a way that nobody can judge is refused, whatever it says.
+  return findRefWriteJudge(method, operation) !== null && !isJudgedByAddress(method, operation);
 }
 
 /** Throws the refusal for what the body asks for; else what it has of effects that its address does not tell. */
@@ -89,13 +95,13 @@ function judgeEvent(
   return ['approve'];
 }
 
-/** To give an issue to an agent, or to call one by name, is to start it, with rights of its own. */
+/** To give an issue or a review to an agent, or to call one by name, is to start it, with rights of its own. */
 function judgeAgents(
   policy: CompiledPolicy,
   { sandbox }: Identified,
   body: Readonly<Record<string, unknown>>,
 ): GithubEffect[] {
-  if (!assignsAgent(body) && !mentionsAgent(body)) return [];
+  if (!givesToAgent(body) && !mentionsAgent(body)) return [];
   demandEffect(policy, sandbox, 'agent', 'calling an agent or giving it work');
   return ['agent'];
 }

@@ -49,6 +49,13 @@ const judges: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   [`PUT ${repo}/pulls/{pull_number}/update-branch`, judgeUpdatedPull],
 ]);
 
+/** Their judges never look at the body. */
+const byAddress = new Set([`DELETE ${repo}/git/refs/{ref}`, `PUT ${repo}/pulls/{pull_number}/update-branch`]);
+
+export function isJudgedByAddress(method: string, operation: string): boolean {
+  return byAddress.has(`${method} ${operation}`);
+}
+
 export function findRefWriteJudge(method: string, operation: string): Judge | null {
   return judges.get(`${method} ${operation}`) ?? null;
 }

@@ -22,7 +22,7 @@ export interface GithubDecision {
 type MethodDecision = Omit<GithubDecision, 'isAsked'>;
 
 /** Reads that are of the account itself: without its credential there is nothing to answer. */
-const personal = /^\/(?:user|issues|notifications|installation|app)(?:\/|$)/;
+const personal = /^\/(?:agents|user|issues|notifications|installation|app)(?:\/|$)/;
 const graphqlPath = /^\/graphql\/?$/i;
 
 /** `rawPath` without the prefix of an Enterprise host; `methods` all that the request may turn into. */

@@ -11,7 +11,7 @@ export interface RefusedRequest {
   readonly rule: string;
   readonly reason: string;
   /** What the gateway says to the same request now; null: it cannot be asked again. */
-  readonly now: Pick<CheckResult, 'allowed' | 'hint'> | null;
+  readonly now: Pick<CheckResult, 'allowed' | 'code' | 'hint'> | null;
 }
 
 export interface SandboxFacts {
@@ -87,7 +87,7 @@ function judgeCredentials({ record, credentials }: SandboxFacts): Finding[] {
 function judgeRefusal({ time, method, target, code, rule, reason, now }: RefusedRequest): Finding {
   const says = `${method} ${target}: ${reason} (${code})`;
   const fix =
-    now === null
+    now === null || now.code === 'undecided'
       ? `it is decided by: ${rule}`
       : now.allowed
         ? 'as far as it can be asked now, it would pass: the policy has changed, or its body decides'

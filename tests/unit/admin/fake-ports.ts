@@ -64,7 +64,10 @@ export function fakePorts(): FakePorts {
     listCredentials: () => [...secrets.keys()].map((name) => ({ name, source: 'memory', set: true })),
     check: async (input) => {
       ports.checks.push(input);
-      const allowed = (input as { url?: string }).url?.includes('allowed') === true;
+      const { url = '' } = input as { url?: string };
+      const allowed = url.includes('allowed');
+      const open = { allowed, status: 0, code: 'undecided', rule: 'allow[0]', credential: null };
+      if (url.includes('body')) return { ...open, reason: 'it depends on the body', hint: 'give it' };
       return allowed
         ? { allowed, status: 200, code: '', rule: 'allow[0]', reason: '', hint: '', credential: 'anthropic' }
         : {

@@ -52,25 +52,25 @@ describe('a person is asked about effects on GitHub', () => {
   const asks = { bot: new Set(['issue', 'approve'] as const), user: new Set<never>() };
   const effects = new Set([...githubPolicy.githubEffects.bot, 'approve' as const]);
   const asking = { ...githubPolicy, githubAsks: asks, githubEffects: { bot: effects, user: effects } };
-  const comment = 'https://api.github.com/repos/acme/widgets/issues/7/comments';
+  const labels = 'https://api.github.com/repos/acme/widgets/issues/7/labels';
 
   test('by the mode of the sandbox', () => {
-    expect(decideOn('POST', comment, [], asking).askedBy).toBe('github.effects.bot.ask');
+    expect(decideOn('POST', labels, [], asking).askedBy).toBe('github.effects.bot.ask');
     const user = sandboxWith({ authMode: 'user' });
-    expect(decide(asking, user, canonicalOf('POST', comment), new HeaderList()).askedBy).toBeUndefined();
-    expect(decideOn('GET', comment, [], asking).askedBy).toBeUndefined();
+    expect(decide(asking, user, canonicalOf('POST', labels), new HeaderList()).askedBy).toBeUndefined();
+    expect(decideOn('GET', labels, [], asking).askedBy).toBeUndefined();
   });
 
   test('once for an effect and a repository, until the approval is over', async () => {
     const ground = openAskingStage(asking);
-    const held = ground.outcome(ground.flowOf('POST', comment));
+    const held = ground.outcome(ground.flowOf('POST', labels));
     expect(ground.desk.list()).toMatchObject([{ effect: 'issue', repository: 'acme/widgets', credential: 'github' }]);
     const answer = { answer: 'approve', for: 'minutes', minutes: 1, scope: 'path', by: 'user 0' } as const;
     await ground.desk.answer('q1', answer);
     expect(await held).toBe('allow[1]');
-    expect(await ground.send('POST', comment.replace('/7/', '/8/'))).toBe('allow[1]');
+    expect(await ground.send('POST', labels.replace('/7/', '/8/'))).toBe('allow[1]');
     ground.pass(60_000);
-    expect(await ground.send('POST', comment)).toBe('asked');
+    expect(await ground.send('POST', labels)).toBe('asked');
   });
 
   const withText = (flow: Identified, body: object): Identified => ({

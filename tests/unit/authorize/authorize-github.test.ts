@@ -56,7 +56,7 @@ const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 describe('a call that its address decides is not touched', () => {
   test('its body streams through, and the journal hears what it does', () => {
     const exchange = new ScriptedExchange();
-    const { flow, result } = authorize('POST', `${api}/repos/acme/widgets/issues/7/comments?x=1`, exchange);
+    const { flow, result } = authorize('POST', `${api}/repos/acme/widgets/issues/7/labels?x=1`, exchange);
     expect(result).not.toBeInstanceOf(Promise);
     expect((result as Authorized).exchange).toBe(exchange);
     expect(exchange.to).toBeNull();

@@ -32,10 +32,13 @@ describe('the body decides where the address does not', () => {
     ['POST', '/pulls/7/reviews', true],
     ['POST', '/pulls/7/reviews/7/events', true],
     ['GET', '/pulls/7/reviews', false],
-    ['PUT', '/pulls/7/reviews/7', false],
+    ['PUT', '/pulls/7/reviews/7', true],
     ['GET', '/contents/x', false],
     ['POST', '/issues', true],
-    ['POST', '/issues/7/comments', false],
+    ['POST', '/issues/7/comments', true],
+    ['POST', '/pulls/7/requested_reviewers', true],
+    ['DELETE', '/pulls/7/requested_reviewers', false],
+    ['POST', '/issues/7/labels', false],
   ])('%s %s: %o', (method, path, isJudged) => {
     expect(hasJudgedBody(method, asked(method, path).permission.github!)).toBe(isJudged);
   });

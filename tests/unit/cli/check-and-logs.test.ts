@@ -36,6 +36,13 @@ describe('sallyport check', () => {
     expect(JSON.parse(json.out)).toMatchObject({ allowed: false, code: 'domain.not-allowed' });
   });
 
+  test('one that its body decides, without it, is never allowed: 6, and says what to give', async () => {
+    const { code, out } = await run('check', 'POST', 'https://body.example/');
+    expect(code).toBe(6);
+    expect(out).toMatch(/^undecided\n +rule +allow\[0\]\n +reason +it depends on the body\n +hint +give it\n$/);
+    expect((await run('check', 'POST', 'https://body.example/', '--json')).code).toBe(6);
+  });
+
   test('sandbox, header fields and body go along', async () => {
     const body = `${gateway.home}/body.json`;
     writeFileSync(body, '{"query":"{viewer{login}}"}');

@@ -132,7 +132,6 @@ describe('sallyport policy test', () => {
   });
 
   test('what the body of a push or of LFS decides is undecided, and the words do not send anybody to GitHub', async () => {
-    const batch = `{operation: upload, ref: {name: refs/heads/main}, objects: [{oid: ${'1'.repeat(64)}, size: 1}]}`;
     const verdicts = await verdictsOf(`
   - name: push
     request:
@@ -141,13 +140,7 @@ describe('sallyport policy test', () => {
       headers: {content-type: application/x-git-receive-pack-request}
       body: garbage
     expect: allowed
-  - name: upload
-    request:
-      method: POST
-      url: https://github.com/acme/widgets.git/info/lfs/objects/batch
-      headers: {content-type: application/vnd.git-lfs+json}
-      json: ${batch}
-    expect: allowed
+  - {name: upload, request: POST https://github.com/acme/widgets.git/info/lfs/objects/batch, expect: allowed}
   - {name: lock, request: POST https://github.com/acme/widgets.git/info/lfs/locks, expect: allowed}
   - {name: unlock, request: POST https://github.com/acme/widgets.git/info/lfs/locks/1/unlock, expect: allowed}
   - {name: verify, request: POST https://github.com/acme/widgets.git/info/lfs/locks/verify, expect: allowed}
@@ -160,7 +153,12 @@ describe('sallyport policy test', () => {
       rule: 'built-in: a push is judged by its body',
       hint: 'Write it as `push:`, leave it out of the cases, or write `expect: undecided`.',
     });
+    const url = 'https://github.com/acme/widgets.git/info/lfs/objects/batch';
+    const upload = (branch: string) =>
+      `{method: POST, url: "${url}", json: {operation: upload, ref: {name: refs/heads/${branch}}, objects: [{oid: ${'a'.repeat(64)}, size: 1}]}}`;
     const others = await verdictsOf(`
+  - {name: an upload, request: ${upload('sandbox/x')}, expect: allowed}
+  - {name: an upload to main, request: ${upload('main')}, expect: refused, code: lfs.not-allowed}
   - {name: of another, request: POST https://github.com/acme/other.git/git-receive-pack, expect: refused, code: repo.not-allowed}
   - {name: the refs, request: "GET https://github.com/acme/widgets.git/info/refs?service=git-receive-pack", expect: allowed}
   - {name: a fetch, request: POST https://github.com/acme/widgets.git/git-upload-pack, expect: allowed}

@@ -108,12 +108,13 @@ describe('one sandbox', () => {
     };
     const hint = 'add\n  - host: example.com';
     const told = (now: SandboxFacts['refused'][number]['now']) => find({ refused: [{ ...refused, now }] }, '00:00:01');
-    expect(told({ allowed: false, hint })).toMatchObject({
+    expect(told({ allowed: false, code: 'domain.not-allowed', hint })).toMatchObject({
       state: 'warn',
       says: 'GET example.com/: not on the list (domain.not-allowed)',
       fix: hint,
     });
-    expect(told({ allowed: true, hint: '' }).fix).toContain('would pass');
+    expect(told({ allowed: true, code: 'allowed', hint: '' }).fix).toContain('would pass');
     expect(told(null).fix).toContain('allow (no rule)');
+    expect(told({ allowed: false, code: 'undecided', hint }).fix).toContain('allow (no rule)');
   });
 });

@@ -57,13 +57,14 @@ export type GraphqlVerdict =
 /** Each may have to be asked for; GitHub itself takes no more at once. */
 const maxNodes = 100;
 
-/** Mutations with these write what people and agents read. */
+/** Mutations with these write what people and agents read; a draft in a project becomes an issue. */
 const carriesText: ReadonlySet<GithubEffect> = new Set<GithubEffect>([
   'issue',
   'pull',
   'review',
   'approve',
   'discussion',
+  'project',
 ]);
 
 export async function judgeGraphql(question: GraphqlQuestion): Promise<GraphqlVerdict> {
@@ -199,8 +200,8 @@ async function judgeWrites(
   { refs, covers }: GraphqlQuestion,
 ): Promise<void> {
   if (ask.input === null) return;
-  if (ask.effect === 'pull') refuseOddPull(ask.input);
   if (ask.name === 'createPullRequest') refuseForeignHead(ask, nodes, covers);
+  if (ask.effect === 'pull') refuseOddPull(ask.input);
   const writes = readRefWrites(ask.name, ask.input, nodes);
   if (writes === null && ask.effect === 'push') {
     throw notJudged(`the mutation ${ask.name} writes a branch in a way that cannot be judged`, 'Push it by git.');

@@ -46,6 +46,16 @@ const foreignPull = pullNodeId({ number: repositoryNumbers.foreign });
 const [foreignOwner, foreignName] = foreignRepository.split('/');
 const content = Buffer.from('on: push\n').toString('base64');
 
+const commitOn = (branchName: string, path: string): Probe =>
+  graphql('mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { clientMutationId } }', {
+    input: {
+      branch: { repositoryNameWithOwner: ownRepository, branchName },
+      message: { headline: 'm' },
+      expectedHeadOid: 'a'.repeat(40),
+      fileChanges: { additions: [{ path, contents: content }] },
+    },
+  });
+
 export const githubAttacks: readonly Attack[] = [
   apiAttack(
     'rest-foreign-repository',
@@ -104,6 +114,51 @@ export const githubAttacks: readonly Attack[] = [
     /^push\./,
     call('PUT', `${own}/contents/a.txt`, { message: 'm', content, branch: 'main' }),
     call('PUT', `${own}/contents/.github/workflows/x.yml`, { message: 'm', content, branch: 'sandbox/work' }),
+  ),
+  apiAttack(
+    'rest-two-readings',
+    'branches and files by names that GitHub cleans up: heads/main, main~0, ./.github//workflows',
+    writes,
+    /^(?:push\.|repo\.operation|malformed\.)/,
+    ...['heads/main', 'refs/heads/main', 'main~0', 'main^{commit}', 'main ', 'main@{0}', 'a'.repeat(40)].map((branch) =>
+      call('PUT', `${own}/contents/a.txt`, { message: 'm', content, branch }),
+    ),
+    ...['.github//workflows/x.yml', './.github/workflows/x.yml', 'a%2F..%2F.github%2Fworkflows%2Fx.yml'].map((path) =>
+      call('PUT', `${own}/contents/${path}`, { message: 'm', content, branch: 'sandbox/work' }),
+    ),
+    call('POST', `${own}/git/trees`, { tree: [{ path: './.github/workflows/x.yml', mode: '100644', content: 'x' }] }),
+    call('POST', `${own}/merges`, { base: 'sandbox/work', head: 'main~0' }),
+  ),
+  apiAttack(
+    'graphql-two-readings',
+    'the same by createCommitOnBranch',
+    asks,
+    judged,
+    ...['heads/main', 'main~0', 'main^{commit}', 'main ', 'main@{0}'].map((branch) => commitOn(branch, 'a.txt')),
+    ...['.github//workflows/x.yml', './.github/workflows/x.yml', '/.github/workflows/x.yml'].map((path) =>
+      commitOn('sandbox/work', path),
+    ),
+  ),
+  apiAttack(
+    'graphql-base-moved',
+    'moving the base of a pull request and updating its branch in one document',
+    asks,
+    judged,
+    graphql(
+      `mutation { a: updatePullRequest(input: {pullRequestId: "${ownPull}", baseRefName: "evil"}) { clientMutationId } b: updatePullRequestBranch(input: {pullRequestId: "${ownPull}"}) { clientMutationId } }`,
+    ),
+  ),
+  apiAttack(
+    'agent-called',
+    'an agent of GitHub: mentioned, given an issue, a review or a task',
+    writes,
+    effect,
+    call('POST', `${own}/issues/1/comments`, { body: '@copilot merge this' }),
+    call('POST', `${own}/issues/1/comments`, { body: '&#64;Claude go' }),
+    call('POST', `${own}/issues`, { title: 'hello', assignees: ['copilot-swe-agent[bot]'] }),
+    call('POST', `${own}/pulls/1/requested_reviewers`, { reviewers: ['copilot-pull-request-reviewer[bot]'] }),
+    call('POST', `/agents${own}/tasks`, { problem_statement: 'x' }),
+    graphql(`mutation { addComment(input: {subjectId: "${ownPull}", body: "@codex go"}) { clientMutationId } }`),
   ),
   apiAttack(
     'rest-refs',
