@@ -33,7 +33,9 @@ const couldMatchBelow = (path: string) =>
 beforeAll(() => {
   const stream: string[] = [];
   for (let n = 1; n <= COMMITS; n++) {
-    stream.push(`commit refs/heads/b${n}`, `mark :${n}`, 'committer a <a@b> 1700000000 +0000', 'data 1', 'm');
+    stream.push(`commit refs/heads/b${n}`, `mark :${n}`, 'committer a <a@b> 1700000000 +0000');
+    // No two the same commit: a merge of both would name one parent twice.
+    stream.push(`data ${String(n).length}`, String(n));
     const isRoot = n === 1 || chance.below(40) === 0;
     if (!isRoot) {
       // Each once: a commit that names a parent twice is refused.
