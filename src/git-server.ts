@@ -203,11 +203,16 @@ class AskedServer implements GitServer {
   }
 
   async #askAbilities(): Promise<ServerAbilities> {
-    const reader = new AdvertisementReader({ maxBytes: maxAdvertisementBytes });
-    await this.#ask(advertisement(this.#path), (chunk) => reader.feed(chunk));
-    const abilities = abilitiesOf(reader.end());
-    this.#memory.set(this.#key, abilities);
-    return abilities;
+    const budget = this.#budget.part();
+    const reader = new AdvertisementReader({ maxBytes: maxAdvertisementBytes }, budget);
+    try {
+      await this.#ask(advertisement(this.#path), (chunk) => reader.feed(chunk));
+      const abilities = abilitiesOf(reader.end());
+      this.#memory.set(this.#key, abilities);
+      return abilities;
+    } finally {
+      budget.close();
+    }
   }
 
   #ask(question: Question, take: (chunk: Buffer) => Promise<void> | void): Promise<void> {

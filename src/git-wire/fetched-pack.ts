@@ -56,12 +56,13 @@ export class FetchedPack {
     this.#scan = new PackScan({ maxObjects, maxInflatedBytes, maxHeldBytes: memory.maxHeldBytes }, budget);
   }
 
-  /** Wait for each call before the next. */
+  /** Wait for each call before the next. In one piece, for a server may put each byte in a packet of its own. */
   async feed(chunk: Buffer): Promise<void> {
-    for (const piece of this.#answer.feed(chunk).pack) {
-      await this.#store.write(piece);
-      await this.#scan.feed(piece);
-    }
+    this.#budget.spend(chunk.length);
+    const { pack } = this.#answer.feed(chunk);
+    const bytes = pack.length === 1 ? pack[0]! : Buffer.concat(pack);
+    await this.#store.write(bytes);
+    await this.#scan.feed(bytes);
   }
 
   /** When the body has ended. */

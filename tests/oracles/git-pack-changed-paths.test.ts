@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ChangedPath, changedProtectedPaths } from '../../src/git-wire/changed-paths.ts';
 import type { Commit } from '../../src/git-wire/object-commit.ts';
-import { parseTree } from '../../src/git-wire/object-tree.ts';
+import { parseTree, treeBytes } from '../../src/git-wire/object-tree.ts';
 import { objectsOf } from '../unit/git-wire/pack-builder.ts';
 import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 
@@ -97,7 +97,10 @@ describe('the protected paths that a commit changes are those git diff-tree show
       const ours = await changedProtectedPaths({
         commits: [oid],
         commit: (id) => objects.commits.get(id) as Commit,
-        tree: async (id) => parseTree((await objects.get(id)?.content()) as Buffer),
+        tree: async (id) => {
+          const content = (await objects.get(id)?.content()) as Buffer;
+          return { entries: await parseTree(content), bytes: treeBytes(content) };
+        },
         matches,
         couldMatchBelow,
       });

@@ -7,6 +7,7 @@ import { PackObjects } from '../../git-wire/pack-objects.ts';
 import { PackScan } from '../../git-wire/pack-scan.ts';
 import { type ReceivePackRequest, ReceivePackRequestReader } from '../../git-wire/receive-pack-request.ts';
 import type { WorkBudget } from '../../git-wire/work-budget.ts';
+import { GatheredBytes } from '../../kit/gathered-bytes.ts';
 import type { Spool, SpoolFile } from '../../kit/spool.ts';
 
 /** One push may hold this much of commits, trees and deltas in memory; the rest is read again from disk. */
@@ -22,7 +23,7 @@ export class PushBody {
   readonly #maxBytes: number;
   readonly #reader = new ReceivePackRequestReader();
   /** What was read until the commands were complete. */
-  readonly #begun: Buffer[] = [];
+  readonly #begun = new GatheredBytes();
   #bytes = 0;
   #file: SpoolFile | null = null;
 
@@ -42,7 +43,7 @@ export class PushBody {
     for (let complete = false; !complete; ) {
       const chunk = await this.#next();
       if (chunk === null) return this.#reader.result;
-      this.#begun.push(chunk);
+      this.#begun.add(chunk);
       complete = this.#reader.feed(chunk);
     }
     return this.#reader.result;
@@ -53,7 +54,8 @@ export class PushBody {
     const { packFollows, rest, sectionBytes } = this.#reader.result;
     const file = await spool.open();
     this.#file = file;
-    for (const chunk of this.#begun.splice(0)) await file.write(chunk);
+    const begun = this.#begun.take();
+    if (begun !== null) await file.write(begun);
     if (!packFollows) {
       for (let chunk = await this.#next(); chunk !== null; chunk = await this.#next()) this.#reader.feed(chunk);
       return null;
@@ -78,7 +80,8 @@ export class PushBody {
 
   /** All of it as it comes, for a push that is decided by its commands. */
   async *passThrough(): AsyncGenerator<Buffer> {
-    yield* this.#begun.splice(0);
+    const begun = this.#begun.take();
+    if (begun !== null) yield begun;
     for (let chunk = await this.#next(); chunk !== null; chunk = await this.#next()) yield chunk;
   }
 
