@@ -187,6 +187,8 @@ export class PackScan {
   #startLarge(index: number, header: ObjectHeader): LargeObject {
     const digest = this.#entries.isDelta(index) ? null : startDigest(typeOfCode(header.code), header.size);
     const pieces: Buffer[] | null = this.#entries.mayHold(index) ? [] : null;
+    // Charged while it comes too: whoever sends it may take his time.
+    if (pieces !== null) this.#budget.hold(header.size);
     const inflater = new StreamInflater(header.size, (piece) => {
       digest?.update(piece);
       pieces?.push(piece);
@@ -198,7 +200,10 @@ export class PackScan {
     const consumed = await large.inflater.write(bytes);
     if (large.inflater.ended) {
       if (large.digest !== null) this.#entries.setId(large.index, large.digest.digest());
-      if (large.pieces !== null) this.#entries.hold(large.index, Buffer.concat(large.pieces));
+      if (large.pieces !== null) {
+        this.#budget.release(this.#entries.size(large.index));
+        this.#entries.hold(large.index, Buffer.concat(large.pieces));
+      }
       this.#large = null;
     }
     return consumed;

@@ -2,6 +2,7 @@
 // file of the caller's beyond that. Never grows in memory with the answer.
 import { GatheredBytes } from '../kit/gathered-bytes.ts';
 import type { ReadAt } from './pack-content.ts';
+import { WorkBudget } from './work-budget.ts';
 
 export interface OverflowFile {
   write(chunk: Buffer): Promise<void>;
@@ -13,11 +14,13 @@ export class PackStore {
   readonly #maxMemoryBytes: number;
   readonly #openOverflow: () => Promise<OverflowFile>;
   readonly #held = new GatheredBytes();
+  readonly #budget: WorkBudget;
   #bytes = 0;
   #file: OverflowFile | null = null;
   #isClosed = false;
 
-  constructor(maxMemoryBytes: number, openOverflow: () => Promise<OverflowFile>) {
+  constructor(maxMemoryBytes: number, openOverflow: () => Promise<OverflowFile>, budget = new WorkBudget()) {
+    this.#budget = budget;
     this.#maxMemoryBytes = maxMemoryBytes;
     this.#openOverflow = openOverflow;
   }
@@ -30,6 +33,7 @@ export class PackStore {
       await this.#file.write(piece);
       return;
     }
+    this.#budget.hold(piece.length);
     this.#held.add(piece);
     if (this.#bytes > this.#maxMemoryBytes) await this.#moveToFile();
   }
@@ -43,7 +47,9 @@ export class PackStore {
     }
     this.#file = file;
     const held = this.#held.take();
-    if (held !== null) await file.write(held);
+    if (held === null) return;
+    await file.write(held);
+    this.#budget.release(held.length);
   }
 
   readonly readAt: ReadAt = async (offset, length) => {

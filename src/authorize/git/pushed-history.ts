@@ -4,6 +4,7 @@
 import { PARENT_BYTES, STEP_BYTES } from '../../git-wire/ancestry.ts';
 import type { RemoteRef } from '../../git-wire/fetch-v2.ts';
 import type { Commit } from '../../git-wire/object-commit.ts';
+import { ID_BYTES } from '../../git-wire/object-id.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import { isDeletion, type PushCommand } from '../../git-wire/push-command.ts';
 import { OverBudget, WorkBudget } from '../../git-wire/work-budget.ts';
@@ -37,7 +38,11 @@ export async function findNewCommits(
   const known = new Set(tips.values());
   const unknown = (await boundaryOf(commands, objects, budget)).filter((id) => !known.has(id));
   const stray = await notReached(server, unknown, known);
-  budget.hold(objects.commits.size * listedBytes + stray.size * servedBytes);
+  budget.hold(objects.commits.size * listedBytes);
+  for (const { parents } of stray.values()) {
+    await pass(parents.length, budget);
+    budget.hold(servedBytes + ID_BYTES * parents.length);
+  }
   return { commits: new Map([...objects.commits, ...stray]), tips };
 }
 

@@ -6,10 +6,12 @@ import { GitWireError } from '../../git-wire/git-wire-error.ts';
 import { PackObjects } from '../../git-wire/pack-objects.ts';
 import { PackScan } from '../../git-wire/pack-scan.ts';
 import { type ReceivePackRequest, ReceivePackRequestReader } from '../../git-wire/receive-pack-request.ts';
-import type { WorkBudget } from '../../git-wire/work-budget.ts';
+import { WorkBudget } from '../../git-wire/work-budget.ts';
 import { GatheredBytes } from '../../kit/gathered-bytes.ts';
 import type { Spool, SpoolFile } from '../../kit/spool.ts';
 
+/** What the commands take in memory: as they came, and as they were read. */
+const commandsShare = 3;
 /** One push may hold this much of commits, trees and deltas in memory; the rest is read again from disk. */
 const scanLimits = { maxHeldBytes: 12 * 1024 ** 2 };
 const contentLimits = { cacheBytes: 8 * 1024 ** 2 };
@@ -27,8 +29,11 @@ export class PushBody {
   #bytes = 0;
   #file: SpoolFile | null = null;
 
-  /** `maxBytes` counts what comes out of the compression, where there is one. */
-  constructor(pull: BodyPull, isCompressed: boolean, maxBytes: number) {
+  readonly #commandBudget: WorkBudget;
+
+  /** `maxBytes` counts what comes out of the compression, where there is one. Its commands are charged to `budget`. */
+  constructor(pull: BodyPull, isCompressed: boolean, maxBytes: number, budget = new WorkBudget()) {
+    this.#commandBudget = budget;
     this.#source = (isCompressed ? unzipped(pull) : pull)[Symbol.asyncIterator]();
     this.#maxBytes = maxBytes;
   }
@@ -43,6 +48,7 @@ export class PushBody {
     for (let complete = false; !complete; ) {
       const chunk = await this.#next();
       if (chunk === null) return this.#reader.result;
+      this.#commandBudget.hold(chunk.length * commandsShare);
       this.#begun.add(chunk);
       complete = this.#reader.feed(chunk);
     }
