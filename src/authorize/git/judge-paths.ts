@@ -51,13 +51,11 @@ async function judgeCommits(
     tree: (oid) => objects.tree(oid),
     matches: (path) => {
       charge(path);
-      const lower = path.toLowerCase();
-      return patterns.some((pattern) => pattern.covers(lower));
+      return patterns.some((pattern) => pattern.covers(path.toLowerCase()));
     },
     couldMatchBelow: (directory) => {
       charge(directory);
-      const lower = `${directory.toLowerCase()}/`;
-      return directory === '' || patterns.some((pattern) => pattern.reaches(lower));
+      return directory === '' || patterns.some((pattern) => pattern.reaches(`${directory.toLowerCase()}/`));
     },
     limits: { maxFindings: maxChanges },
     budget,
