@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { EMPTY_TREE_ID, oidOf } from '../../../src/git-wire/object-id.ts';
 import { PackObjects } from '../../../src/git-wire/pack-objects.ts';
+import { OverBudget } from '../../../src/git-wire/work-budget.ts';
 import {
   appendDelta,
   commitText,
