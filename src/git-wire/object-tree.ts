@@ -17,8 +17,6 @@ export type TreeEntries = ReadonlyMap<string, TreeEntry>;
 /** What an entry takes in memory besides its name, and what reading it costs. */
 const ENTRY_BYTES = 200;
 const ENTRY_WORK_BYTES = 256;
-/** After so many of them their work is charged. */
-const ENTRIES = 1024;
 
 const SPACE = 0x20;
 const ZERO = 0x30;
@@ -52,10 +50,8 @@ export async function parseTree(content: Buffer, budget = new WorkBudget()): Pro
   let at = 0;
   budget.spend(content.length);
   while (at < content.length) {
-    if (entries.size % ENTRIES === 0) {
-      budget.spend(ENTRIES * ENTRY_WORK_BYTES);
-      if (budget.isTurnDue) await budget.turn();
-    }
+    budget.spend(ENTRY_WORK_BYTES);
+    if (budget.isTurnDue) await budget.turn();
     const space = content.indexOf(SPACE, at);
     if (space === -1) throw malformed('an entry without a mode');
     const mode = readMode(content, at, space);
