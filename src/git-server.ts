@@ -53,6 +53,8 @@ const havesPerQuestion = 5_000;
 const maxRounds = 8;
 /** Of one push: more are asked only by one that was made for it. */
 const maxQuestions = 600;
+/** What an object takes besides its content. */
+const objectBytes = 400;
 /** For a call that brings no pack. */
 const withoutPack = { maxHeldBytes: 64 * 1024 ** 2, maxWorkBytes: 1024 ** 3 };
 const version2 = ['Git-Protocol', 'version=2'] as const;
@@ -148,10 +150,16 @@ class AskedServer implements GitServer {
     return this.#inOurWords(async () => {
       const found = new Map<string, RemoteObject>();
       const unique = [...new Set(ids)];
-      for (let at = 0; at < unique.length; at += idsPerQuestion) {
-        await this.#collect(unique.slice(at, at + idsPerQuestion), found);
+      // Until all are there; then they are the asker's to keep.
+      const budget = this.#budget.part();
+      try {
+        for (let at = 0; at < unique.length; at += idsPerQuestion) {
+          await this.#collect(unique.slice(at, at + idsPerQuestion), found, budget);
+        }
+        return found;
+      } finally {
+        budget.close();
       }
-      return found;
     });
   }
 
@@ -159,7 +167,7 @@ class AskedServer implements GitServer {
    * Under `tree:0`, git leaves out a wanted object that it first met as part of another wanted one (the tree of a commit,
    * a file of a tree). It comes when it is asked for without the other, or before it: hence the order is turned round.
    */
-  async #collect(ids: readonly string[], found: Map<string, RemoteObject>): Promise<void> {
+  async #collect(ids: readonly string[], found: Map<string, RemoteObject>, budget: WorkBudget): Promise<void> {
     const { filter, shallow } = await this.#abilities();
     let missing = ids;
     for (let round = 0; missing.length > 0; round++) {
@@ -172,14 +180,17 @@ class AskedServer implements GitServer {
       };
       const some = await this.#fetch(question, (fetched) => fetched.find(wants));
       if (some.size === 0) throw new GitWireError('malformed', 'the git server left out objects that it was asked for');
-      for (const [id, object] of some) found.set(id, object);
+      for (const [id, object] of some) {
+        budget.hold(object.content.length + objectBytes);
+        found.set(id, object);
+      }
       missing = wants.filter((id) => !some.has(id)).reverse();
     }
   }
 
   async #fetch<T>(question: FetchQuestion, read: (fetched: Fetched) => Promise<T>): Promise<T> {
-    const store = new PackStore(this.#limits.maxMemoryBytes, () => this.#ports.spool.open());
     const budget = this.#budget.part();
+    const store = new PackStore(this.#limits.maxMemoryBytes, () => this.#ports.spool.open(), budget);
     const pack = new FetchedPack(store, this.#limits, budget);
     try {
       const body = renderFetchRequest(question, await this.#abilities());
@@ -203,11 +214,16 @@ class AskedServer implements GitServer {
   }
 
   async #askAbilities(): Promise<ServerAbilities> {
-    const reader = new AdvertisementReader({ maxBytes: maxAdvertisementBytes });
-    await this.#ask(advertisement(this.#path), (chunk) => reader.feed(chunk));
-    const abilities = abilitiesOf(reader.end());
-    this.#memory.set(this.#key, abilities);
-    return abilities;
+    const budget = this.#budget.part();
+    const reader = new AdvertisementReader({ maxBytes: maxAdvertisementBytes }, budget);
+    try {
+      await this.#ask(advertisement(this.#path), (chunk) => reader.feed(chunk));
+      const abilities = abilitiesOf(reader.end());
+      this.#memory.set(this.#key, abilities);
+      return abilities;
+    } finally {
+      budget.close();
+    }
   }
 
   #ask(question: Question, take: (chunk: Buffer) => Promise<void> | void): Promise<void> {

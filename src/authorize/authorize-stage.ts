@@ -68,7 +68,7 @@ export function createAuthorizeStage(
       if (!(error instanceof Refusal) || first.permission.git?.operation !== 'receive-pack') throw error;
       await limits.readmit(flow);
       limits.pace(flow, first.permission);
-      throw await tellPusher(flow, first.permission, first.policy, error);
+      throw await tellPusher(flow, first.permission, first.policy, error, ports.pushRoom);
     });
     await limits.readmit(flow);
     return use(flow, judged);

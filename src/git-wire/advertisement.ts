@@ -4,6 +4,7 @@ import { GitRemoteError } from './git-remote-error.ts';
 import { GitWireError } from './git-wire-error.ts';
 import { PktReader } from './pkt-line.ts';
 import { decodeText, isObjectId } from './ref-name.ts';
+import { WorkBudget } from './work-budget.ts';
 
 export type GitService = 'git-upload-pack' | 'git-receive-pack';
 
@@ -31,6 +32,8 @@ export interface AdvertisementLimits {
 
 const defaultLimits: AdvertisementLimits = { maxBytes: 64 * 1024 * 1024 };
 const NO_REFS = 'capabilities^{}';
+/** What a line takes in memory besides its text. */
+const LINE_BYTES = 160;
 
 /** The service of a `# service=…` line; null when it is another line. */
 export function serviceOf(line: string): GitService | null {
@@ -50,10 +53,12 @@ export class AdvertisementReader {
   #service: GitService | null = null;
   #version: 0 | 1 | 2 | null = null;
   #part: 'first' | 'service-flush' | 'lines' | 'end' = 'first';
+  readonly #budget: WorkBudget;
   #bytes = 0;
 
-  constructor(limits: AdvertisementLimits = defaultLimits) {
+  constructor(limits: AdvertisementLimits = defaultLimits, budget = new WorkBudget()) {
     this.#maxBytes = limits.maxBytes;
+    this.#budget = budget;
   }
 
   feed(chunk: Buffer): void {
@@ -86,6 +91,8 @@ export class AdvertisementReader {
   }
 
   #take(payload: Buffer): void {
+    this.#budget.spend(LINE_BYTES + payload.length);
+    this.#budget.hold(LINE_BYTES + payload.length);
     if (this.#part === 'service-flush') throw malformed('goes on after its service line without a flush');
     if (payload.subarray(0, 4).toString('latin1') === 'ERR ') throw new GitRemoteError(payload.subarray(4));
     const line = payload.at(-1) === 0x0a ? payload.subarray(0, -1) : payload;

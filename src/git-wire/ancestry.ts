@@ -1,6 +1,7 @@
 // Whether a push only adds to a branch: is the old tip an ancestor of the new one? Walks the commits in the pack;
 // where the walk leaves it, the server is asked. Never answers yes without a path of parents from new to old.
 import { GitWireError } from './git-wire-error.ts';
+import { OverBudget, WorkBudget } from './work-budget.ts';
 
 export type Ancestry = 'fast-forward' | 'not-fast-forward';
 
@@ -16,6 +17,10 @@ export interface AncestryLimits {
 }
 
 const defaultAncestryLimits: AncestryLimits = { maxQuestions: 64, maxSteps: 2_000_000 };
+/** What a step costs, and each parent that is looked at on the way; and what a commit takes in the list of those seen. */
+export const STEP_BYTES = 256;
+export const PARENT_BYTES = 64;
+export const SEEN_BYTES = 120;
 
 export interface AncestryInput {
   readonly oldId: string;
@@ -32,11 +37,14 @@ export interface AncestryInput {
 export class AncestryMemo {
   readonly #answers = new Map<string, boolean>();
   readonly #limits: AncestryLimits;
+  /** What is held for one walk. */
+  readonly budget: WorkBudget;
   #questions = 0;
   #steps = 0;
 
-  constructor(limits: Partial<AncestryLimits> = {}) {
+  constructor(limits: Partial<AncestryLimits> = {}, budget = new WorkBudget()) {
     this.#limits = { ...defaultAncestryLimits, ...limits };
+    this.budget = budget;
   }
 
   async ask(b: string, old: string, boundary: AncestryInput['boundary']): Promise<boolean> {
@@ -56,10 +64,7 @@ export class AncestryMemo {
 
   step(): void {
     if (++this.#steps > this.#limits.maxSteps) {
-      throw new GitWireError(
-        'too-large',
-        `whether this push rewrites history takes more than ${this.#limits.maxSteps} steps; push fewer refs at once`,
-      );
+      throw new OverBudget(`whether this push rewrites history takes more than ${this.#limits.maxSteps} steps`);
     }
   }
 }
@@ -67,7 +72,7 @@ export class AncestryMemo {
 export async function isFastForward(input: AncestryInput): Promise<Ancestry> {
   const { oldId, newId, commits, boundary } = input;
   const memo = input.memo ?? new AncestryMemo();
-  const leaving = walkBack(newId, oldId, commits, memo);
+  const leaving = await walkBack(newId, oldId, commits, memo);
   if (leaving === 'reached') return 'fast-forward';
   for (const b of leaving) {
     if (await memo.ask(b, oldId, boundary)) return 'fast-forward';
@@ -80,33 +85,43 @@ export async function isFastForward(input: AncestryInput): Promise<Ancestry> {
  * commits reachable from b and not from old. All commits on a path from b down to old are among them, so old is an
  * ancestor of b exactly when the path can be walked. Their ids must have been computed from their content.
  */
-export function boundaryAnswer(returned: ReadonlyMap<string, Parents>, b: string, old: string): boolean {
-  return walkBack(b, old, (oid) => returned.get(oid) ?? null, new AncestryMemo()) === 'reached';
+export async function boundaryAnswer(
+  returned: ReadonlyMap<string, Parents>,
+  b: string,
+  old: string,
+  memo = new AncestryMemo(),
+): Promise<boolean> {
+  return (await walkBack(b, old, (oid) => returned.get(oid) ?? null, memo)) === 'reached';
 }
 
 /** The commits outside the pack on which the walk from `from` ends, or that it has met `target`. */
-function walkBack(
+async function walkBack(
   from: string,
   target: string,
   commits: AncestryInput['commits'],
   memo: AncestryMemo,
-): 'reached' | readonly string[] {
+): Promise<'reached' | readonly string[]> {
+  const budget = memo.budget.part();
   const seen = new Set([from]);
   const leaving: string[] = [];
   const open = [from];
-  for (let oid = open.pop(); oid !== undefined; oid = open.pop()) {
-    if (oid === target) return 'reached';
-    memo.step();
-    const commit = commits(oid);
-    if (commit === null) {
-      leaving.push(oid);
-      continue;
+  try {
+    for (let oid = open.pop(); oid !== undefined; oid = open.pop()) {
+      if (oid === target) return 'reached';
+      memo.step();
+      const parents = commits(oid)?.parents;
+      budget.spend(STEP_BYTES + PARENT_BYTES * (parents?.length ?? 0));
+      if (budget.isTurnDue) await budget.turn();
+      if (parents === undefined) leaving.push(oid);
+      for (const parent of parents ?? []) {
+        if (seen.has(parent)) continue;
+        budget.hold(SEEN_BYTES);
+        seen.add(parent);
+        open.push(parent);
+      }
     }
-    for (const parent of commit.parents) {
-      if (seen.has(parent)) continue;
-      seen.add(parent);
-      open.push(parent);
-    }
+    return leaving;
+  } finally {
+    budget.close();
   }
-  return leaving;
 }

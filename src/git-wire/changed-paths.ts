@@ -14,9 +14,11 @@ export interface ChangedPathsLimits {
   readonly maxFindings: number;
 }
 
-/** What comparing one name in one tree costs, and what an entry takes in memory. */
+/** What comparing one name in one tree costs, and passing over one that was compared. */
 const COMPARE_BYTES = 96;
-export const ENTRY_BYTES = 200;
+const PASS_BYTES = 16;
+/** What looking a commit up costs. */
+const COMMIT_BYTES = 256;
 /** What a directory that waits to be compared takes, without its name and its parents. */
 const LEVEL_BYTES = 120;
 const LEVEL_PARENT_BYTES = 64;
@@ -30,13 +32,19 @@ export interface ChangedPathsInput {
   readonly commits: Iterable<string>;
   /** The pack first, else the server: parents outside the pack are asked for too. */
   readonly commit: (oid: string) => Commit | Promise<Commit>;
-  readonly tree: (oid: string) => Promise<TreeEntries>;
+  readonly tree: (oid: string) => Promise<ReadTree>;
   readonly matches: (path: string) => boolean;
   /** Whether any path below this directory could match; '' is the top. */
   readonly couldMatchBelow: (directory: string) => boolean;
   readonly limits?: Partial<ChangedPathsLimits>;
   /** Shared by all that is done for one push. */
   readonly budget?: WorkBudget;
+}
+
+export interface ReadTree {
+  readonly entries: TreeEntries;
+  /** What they take in memory. */
+  readonly bytes: number;
 }
 
 /**
@@ -80,6 +88,8 @@ class ChangeSearch {
   /** False when there are findings enough. */
   async judge(oid: string): Promise<boolean> {
     const { tree, parents } = await this.#input.commit(oid);
+    this.#budget.spend(COMMIT_BYTES * (parents.length + 1));
+    await this.#budget.turn();
     const parentTrees: (string | null)[] = [];
     for (const parent of parents) parentTrees.push((await this.#input.commit(parent)).tree);
     // A root commit is a change of everything in it: from the empty tree.
@@ -116,17 +126,18 @@ class ChangeSearch {
     const trees = new Map<string | null, TreeEntries>();
     for (const id of [level.own, ...level.parents]) {
       if (trees.has(id)) continue;
-      const entries = await this.#read(id);
-      budget.hold(entries.size * ENTRY_BYTES);
+      const { entries, bytes } = await this.#read(id);
+      budget.hold(bytes);
       trees.set(id, entries);
     }
     const own = trees.get(level.own)!;
     const others = [...trees.values()].slice(1);
     const parents = level.parents.map((parent) => trees.get(parent)!);
     for (const rawName of namesIn(own, others)) {
-      this.#countEntry();
-      this.#budget.spend(COMPARE_BYTES * trees.size);
+      this.#budget.spend(rawName === null ? PASS_BYTES : COMPARE_BYTES * trees.size);
       if (this.#budget.isTurnDue) await this.#budget.turn();
+      if (rawName === null) continue;
+      this.#countEntry();
       const entry = own.get(rawName);
       if (others.every((other) => isSame(entry, other.get(rawName)))) continue;
       const before = parents.map((parent) => parent.get(rawName));
@@ -164,8 +175,8 @@ class ChangeSearch {
     }
   }
 
-  async #read(oid: string | null): Promise<TreeEntries> {
-    if (oid === null || oid === EMPTY_TREE_ID) return new Map();
+  async #read(oid: string | null): Promise<ReadTree> {
+    if (oid === null || oid === EMPTY_TREE_ID) return { entries: new Map(), bytes: 0 };
     if (++this.#trees > this.#limits.maxTrees) {
       throw new OverBudget(`more than ${this.#limits.maxTrees} directories to compare; push in parts`);
     }
@@ -188,15 +199,15 @@ function bytesOf(level: Level): number {
   return LEVEL_BYTES + level.path.length + LEVEL_PARENT_BYTES * level.parents.length;
 }
 
-/** Each name once; the sets are small, because most names are in all of them. */
-function* namesIn(own: TreeEntries, parents: readonly TreeEntries[]): Generator<string> {
+/** Each name once, and null for each time it comes again; the sets are small, because most names are in all of them. */
+function* namesIn(own: TreeEntries, parents: readonly TreeEntries[]): Generator<string | null> {
   yield* own.keys();
   const gone = new Set<string>();
   for (const parent of parents) {
     for (const name of parent.keys()) {
-      if (own.has(name) || gone.has(name)) continue;
-      gone.add(name);
-      yield name;
+      const isNew = !own.has(name) && !gone.has(name);
+      if (isNew) gone.add(name);
+      yield isNew ? name : null;
     }
   }
 }

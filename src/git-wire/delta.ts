@@ -1,17 +1,26 @@
 // One object written as a change to another: copies from the base and literal bytes. Strict, because a delta that
 // two readers apply differently is two objects in one: every instruction must fit, and all must be used up.
 import { GitWireError } from './git-wire-error.ts';
+import { WorkBudget } from './work-budget.ts';
 
 /** Git refuses anything shorter: two sizes and one instruction with its byte. */
 const MIN_DELTA_BYTES = 4;
 const DEFAULT_COPY_BYTES = 0x10000;
+/** What an instruction costs however little it makes, and after how many of them that is charged. */
+const INSTRUCTION_BYTES = 24;
+const INSTRUCTIONS = 4096;
 
 /** What it will make, so that it can be charged for before it is made. */
 export function deltaResultBytes(delta: Buffer): number {
   return readSizes(delta).result;
 }
 
-export function applyDelta(base: Buffer, delta: Buffer, maxBytes: number): Buffer {
+export async function applyDelta(
+  base: Buffer,
+  delta: Buffer,
+  maxBytes: number,
+  budget = new WorkBudget(),
+): Promise<Buffer> {
   if (delta.length < MIN_DELTA_BYTES) throw malformed('is too short to be one');
   const sizes = readSizes(delta);
   if (sizes.base !== base.length) throw malformed('was made for a base of another size');
@@ -21,7 +30,11 @@ export function applyDelta(base: Buffer, delta: Buffer, maxBytes: number): Buffe
   const result = Buffer.allocUnsafe(sizes.result);
   let at = sizes.end;
   let filled = 0;
-  while (at < delta.length) {
+  for (let count = 1; at < delta.length; count++) {
+    if (count % INSTRUCTIONS === 0) {
+      budget.spend(INSTRUCTIONS * INSTRUCTION_BYTES);
+      if (budget.isTurnDue) await budget.turn();
+    }
     const instruction = delta[at++] as number;
     if (instruction === 0) throw malformed('has an instruction that is reserved');
     if ((instruction & 0x80) === 0) {

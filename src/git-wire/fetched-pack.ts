@@ -56,12 +56,13 @@ export class FetchedPack {
     this.#scan = new PackScan({ maxObjects, maxInflatedBytes, maxHeldBytes: memory.maxHeldBytes }, budget);
   }
 
-  /** Wait for each call before the next. */
+  /** Wait for each call before the next. In one piece, for a server may put each byte in a packet of its own. */
   async feed(chunk: Buffer): Promise<void> {
-    for (const piece of this.#answer.feed(chunk).pack) {
-      await this.#store.write(piece);
-      await this.#scan.feed(piece);
-    }
+    this.#budget.spend(chunk.length);
+    const { pack } = this.#answer.feed(chunk);
+    const bytes = pack.length === 1 ? pack[0]! : Buffer.concat(pack);
+    await this.#store.write(bytes);
+    await this.#scan.feed(bytes);
   }
 
   /** When the body has ended. */
@@ -79,7 +80,7 @@ export class FetchedPack {
       throw new GitWireError('malformed', 'the fetch answer leaves out objects that others in it are made of');
     }
     const blobs = new BlobFinder(entries, this.#store, this.#budget);
-    return new Fetched(objects, blobs, this.#answer.shallow, this.#limits.maxFoundBytes);
+    return new Fetched(objects, blobs, this.#answer.shallow, this.#limits.maxFoundBytes, this.#budget);
   }
 
   /** When the answer is given up half-way. */
@@ -95,8 +96,16 @@ export class Fetched {
   readonly #objects: PackObjects;
   readonly #blobs: BlobFinder;
   readonly #maxFoundBytes: number;
+  readonly #budget: WorkBudget;
 
-  constructor(objects: PackObjects, blobs: BlobFinder, shallow: readonly string[], maxFoundBytes: number) {
+  constructor(
+    objects: PackObjects,
+    blobs: BlobFinder,
+    shallow: readonly string[],
+    maxFoundBytes: number,
+    budget: WorkBudget,
+  ) {
+    this.#budget = budget;
     this.commits = objects.commits;
     this.shallow = shallow;
     this.#objects = objects;
@@ -113,6 +122,7 @@ export class Fetched {
       if (bytes > this.#maxFoundBytes) {
         throw new GitWireError('too-large', `objects of more than ${this.#maxFoundBytes} bytes in all were asked for`);
       }
+      this.#budget.hold(content.length);
       found.set(id, { type, content });
     };
     const others: string[] = [];

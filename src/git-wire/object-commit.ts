@@ -2,6 +2,7 @@
 // Never reads a parent that git would not: one header more or less turns a rewritten history into a fast-forward.
 import { GitWireError } from './git-wire-error.ts';
 import { ID_BYTES, isLowerCaseId } from './object-id.ts';
+import { OverBudget } from './work-budget.ts';
 
 export interface Commit {
   readonly tree: string;
@@ -41,7 +42,7 @@ export function countParents(content: Buffer, origin: CommitOrigin): number {
   const most = origin === 'pushed' ? MAX_PUSHED_PARENTS : MAX_SERVED_PARENTS;
   let count = 0;
   for (let at = TREE_LINE_BYTES; startsWith(content, at, 'parent '); at += PARENT_LINE_BYTES) {
-    if (++count > most) throw new GitWireError('too-large', `a commit with more than ${most} parents`);
+    if (++count > most) throw new OverBudget(`a commit with more than ${most} parents`);
   }
   return count;
 }

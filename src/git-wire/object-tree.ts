@@ -2,6 +2,7 @@
 // (repeated, empty, with a slash, `.` or `..`) are refused: on them our view of a path and the server's could differ.
 import { GitWireError } from './git-wire-error.ts';
 import { ID_BYTES } from './object-id.ts';
+import { WorkBudget } from './work-budget.ts';
 
 export interface TreeEntry {
   readonly mode: number;
@@ -13,6 +14,10 @@ export interface TreeEntry {
 /** By raw name. */
 export type TreeEntries = ReadonlyMap<string, TreeEntry>;
 
+/** What an entry takes in memory besides its name, and what reading it costs. */
+const ENTRY_BYTES = 200;
+const ENTRY_WORK_BYTES = 256;
+
 const SPACE = 0x20;
 const ZERO = 0x30;
 const SEVEN = 0x37;
@@ -23,8 +28,13 @@ const DIRECTORY = 0o040000;
 const SYMLINK = 0o120000;
 const GITLINK = 0o160000;
 
-/** How many entries there are at most, without making any: each ends with an id behind a NUL. */
-export function countEntries(content: Buffer): number {
+/** What the entries will take in memory, without making any: names as they are, and the rest by how many there are. */
+export function treeBytes(content: Buffer): number {
+  return content.length + countEntries(content) * ENTRY_BYTES;
+}
+
+/** At most: each ends with an id behind a NUL. */
+function countEntries(content: Buffer): number {
   let count = 0;
   for (let at = 0; at < content.length; count++) {
     const nul = content.indexOf(0, at);
@@ -34,10 +44,14 @@ export function countEntries(content: Buffer): number {
   return count;
 }
 
-export function parseTree(content: Buffer): TreeEntries {
+/** Whoever has it made has room for it: see treeBytes. */
+export async function parseTree(content: Buffer, budget = new WorkBudget()): Promise<TreeEntries> {
   const entries = new Map<string, TreeEntry>();
   let at = 0;
+  budget.spend(content.length);
   while (at < content.length) {
+    budget.spend(ENTRY_WORK_BYTES);
+    if (budget.isTurnDue) await budget.turn();
     const space = content.indexOf(SPACE, at);
     if (space === -1) throw malformed('an entry without a mode');
     const mode = readMode(content, at, space);

@@ -8,7 +8,7 @@ import { GitWireError } from './git-wire-error.ts';
 import type { PackEntries } from './pack-entries.ts';
 import { inflateSmall, SMALL_OBJECT_BYTES } from './pack-inflate.ts';
 import { readObjectHeader } from './pack-object-header.ts';
-import { WorkBudget } from './work-budget.ts';
+import { OverBudget, WorkBudget } from './work-budget.ts';
 
 /** Reads from the spooled pack; offset 0 is the first byte of its header. */
 export type ReadAt = (offset: number, length: number) => Promise<Buffer>;
@@ -75,7 +75,7 @@ export class PackContent {
     for (let delta = deltas.pop(); delta !== undefined; delta = deltas.pop()) {
       const changes = await this.#unpacked(delta);
       this.#spend(deltaResultBytes(changes));
-      content = applyDelta(content, changes, this.#limits.maxObjectBytes);
+      content = await applyDelta(content, changes, this.#limits.maxObjectBytes, this.#budget);
       this.#keep(delta, content);
       await this.#budget.turn();
     }
@@ -127,10 +127,7 @@ export class PackContent {
     this.#budget.spend(bytes + STEP_BYTES);
     this.#workBytes += bytes + STEP_BYTES;
     if (this.#workBytes > this.#limits.maxWorkBytes) {
-      throw new GitWireError(
-        'too-large',
-        `judging this pack takes more than ${this.#limits.maxWorkBytes} bytes of work; push it in smaller parts`,
-      );
+      throw new OverBudget(`judging this pack takes more than ${this.#limits.maxWorkBytes} bytes of work`);
     }
   }
 }

@@ -33,6 +33,8 @@ const MAX_CHAIN = 4095;
 /** What knowing an object by its id takes, and what a commit or tag takes besides its ids. */
 const INDEX_BYTES = 130;
 const COMMIT_BYTES = 200;
+/** What it costs to pass over an object of the table. */
+const PASS_BYTES = 64;
 
 interface Supplied {
   readonly type: ObjectType;
@@ -115,9 +117,11 @@ export class PackObjects {
   }
 
   /** Which of these the pack holds as blobs. Not those that it holds as deltas: their ids were not computed. */
-  blobsAmong(ids: ReadonlySet<string>): Set<string> {
+  async blobsAmong(ids: ReadonlySet<string>): Promise<Set<string>> {
     const found = new Set<string>();
     for (let index = 0; index < this.#entries.count && found.size < ids.size; index++) {
+      const turn = this.#pass();
+      if (turn !== null) await turn;
       if (this.#entries.code(index) !== BLOB) continue;
       const id = this.#entries.id(index);
       if (ids.has(id)) found.add(id);
@@ -136,6 +140,8 @@ export class PackObjects {
     const { count } = this.#entries;
     this.#state = 'linked';
     for (let index = count - 1; index >= 0; index--) {
+      const turn = this.#pass();
+      if (turn !== null) await turn;
       const baseId = this.#entries.baseId(index);
       const base = this.#entries.base(index);
       if (baseId !== null) {
@@ -148,6 +154,8 @@ export class PackObjects {
       }
     }
     for (let index = 0; index < count; index++) {
+      const turn = this.#pass();
+      if (turn !== null) await turn;
       if (this.#entries.isDelta(index) || this.#entries.root(index) === BLOB) continue;
       const type = typeOfCode(this.#entries.code(index));
       this.#types[index] = type;
@@ -182,6 +190,8 @@ export class PackObjects {
     if (this.#state === 'linked') {
       this.#state = 'with-blobs';
       for (let index = 0; index < this.#entries.count; index++) {
+        const turn = this.#pass();
+        if (turn !== null) await turn;
         if (this.#entries.code(index) === BLOB) this.#releaseDeltas(index, this.#entries.id(index), 'blob');
       }
     }
@@ -191,6 +201,12 @@ export class PackObjects {
       this.#releaseDeltas(index, oidOf('blob', await this.#contentAt(index)), 'blob');
       await this.#budget.turn();
     }
+  }
+
+  /** One more of a million: nothing to wait for but a turn that is due. */
+  #pass(): Promise<void> | null {
+    this.#budget.spend(PASS_BYTES);
+    return this.#budget.isTurnDue ? this.#budget.turn() : null;
   }
 
   #releaseDeltas(index: number, oid: string, type: ObjectType): void {

@@ -1,6 +1,7 @@
 // The first pass over a pack, as it arrives: every object is decompressed and held to its size, its place and the
 // checksum of the whole. What it holds does not grow with the blobs: of those only the id is taken.
 import { createHash, type Hash } from 'node:crypto';
+import { GatheredBytes } from '../kit/gathered-bytes.ts';
 import { GitWireError } from './git-wire-error.ts';
 import { digestOf, ID_BYTES, startDigest } from './object-id.ts';
 import { PackEntries } from './pack-entries.ts';
@@ -50,7 +51,9 @@ export class PackScan {
   readonly #budget: WorkBudget;
   readonly #entries: PackEntries;
   readonly #hash = createHash('sha1');
-  #rest: Buffer = Buffer.alloc(0);
+  /** What was fed and not read yet, and how much of it there must be before it is looked at again. */
+  readonly #rest = new GatheredBytes();
+  #wanted = 0;
   /** How far into the pack `#rest` begins. */
   #position = 0;
   /** How many objects the header announces; -1 before it has been read. */
@@ -109,7 +112,10 @@ export class PackScan {
   }
 
   async #consume(chunk: Buffer, isLast: boolean): Promise<void> {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#rest.add(chunk);
+    if (!isLast && this.#rest.length < this.#wanted) return;
+    this.#wanted = 0;
+    const bytes = this.#rest.take() ?? chunk;
     let at = 0;
     let hashedTo = 0;
     while (this.#checksum === null) {
@@ -133,7 +139,7 @@ export class PackScan {
     if (this.#checksum !== null && at < bytes.length) throw malformed('bytes follow behind the end of the pack');
     if (hashedTo < at) this.#hash.update(bytes.subarray(hashedTo, at));
     // A copy, so that a few bytes do not keep the whole chunk alive.
-    this.#rest = at === bytes.length ? Buffer.alloc(0) : Buffer.from(bytes.subarray(at));
+    if (at < bytes.length) this.#rest.add(Buffer.from(bytes.subarray(at)));
     this.#position += at;
   }
 
@@ -159,7 +165,10 @@ export class PackScan {
     if (header === null) return at;
     const isSmall = header.size <= SMALL_OBJECT_BYTES;
     // Until it must be all there, nothing is tried: each try that finds it cut short would be work for nothing.
-    if (isSmall && !isLast && bytes.length - header.end < compressedBound(header.size)) return at;
+    if (isSmall && !isLast && bytes.length - header.end < compressedBound(header.size)) {
+      this.#wanted = header.end - at + compressedBound(header.size);
+      return at;
+    }
     const small = isSmall ? inflateSmall(bytes.subarray(header.end), header.size) : null;
     if (isSmall && small === null) return at;
     this.#spend(header.size);
@@ -178,6 +187,8 @@ export class PackScan {
   #startLarge(index: number, header: ObjectHeader): LargeObject {
     const digest = this.#entries.isDelta(index) ? null : startDigest(typeOfCode(header.code), header.size);
     const pieces: Buffer[] | null = this.#entries.mayHold(index) ? [] : null;
+    // Charged while it comes too: whoever sends it may take his time.
+    if (pieces !== null) this.#budget.hold(header.size);
     const inflater = new StreamInflater(header.size, (piece) => {
       digest?.update(piece);
       pieces?.push(piece);
@@ -189,7 +200,10 @@ export class PackScan {
     const consumed = await large.inflater.write(bytes);
     if (large.inflater.ended) {
       if (large.digest !== null) this.#entries.setId(large.index, large.digest.digest());
-      if (large.pieces !== null) this.#entries.hold(large.index, Buffer.concat(large.pieces));
+      if (large.pieces !== null) {
+        this.#budget.release(this.#entries.size(large.index));
+        this.#entries.hold(large.index, Buffer.concat(large.pieces));
+      }
       this.#large = null;
     }
     return consumed;

@@ -1,6 +1,8 @@
 // Where the pack of an answer is kept while it is looked into: in memory as long as it is small, as most are, and in a
 // file of the caller's beyond that. Never grows in memory with the answer.
+import { GatheredBytes } from '../kit/gathered-bytes.ts';
 import type { ReadAt } from './pack-content.ts';
+import { WorkBudget } from './work-budget.ts';
 
 export interface OverflowFile {
   write(chunk: Buffer): Promise<void>;
@@ -11,12 +13,14 @@ export interface OverflowFile {
 export class PackStore {
   readonly #maxMemoryBytes: number;
   readonly #openOverflow: () => Promise<OverflowFile>;
-  #pieces: Buffer[] = [];
+  readonly #held = new GatheredBytes();
+  readonly #budget: WorkBudget;
   #bytes = 0;
   #file: OverflowFile | null = null;
   #isClosed = false;
 
-  constructor(maxMemoryBytes: number, openOverflow: () => Promise<OverflowFile>) {
+  constructor(maxMemoryBytes: number, openOverflow: () => Promise<OverflowFile>, budget = new WorkBudget()) {
+    this.#budget = budget;
     this.#maxMemoryBytes = maxMemoryBytes;
     this.#openOverflow = openOverflow;
   }
@@ -29,7 +33,8 @@ export class PackStore {
       await this.#file.write(piece);
       return;
     }
-    this.#pieces.push(piece);
+    this.#budget.hold(piece.length);
+    this.#held.add(piece);
     if (this.#bytes > this.#maxMemoryBytes) await this.#moveToFile();
   }
 
@@ -41,18 +46,15 @@ export class PackStore {
       throw closed();
     }
     this.#file = file;
-    const held = this.#pieces;
-    this.#pieces = [];
-    for (const one of held) {
-      if (this.#isClosed) throw closed();
-      await file.write(one);
-    }
+    const held = this.#held.take();
+    if (held === null) return;
+    await file.write(held);
+    this.#budget.release(held.length);
   }
 
   readonly readAt: ReadAt = async (offset, length) => {
     if (this.#file !== null) return this.#file.readAt(offset, length);
-    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)];
-    const bytes = (this.#pieces[0] ?? Buffer.alloc(0)).subarray(offset, offset + length);
+    const bytes = this.#held.view().subarray(offset, offset + length);
     if (bytes.length !== length) throw new Error('the stored pack is shorter than what is asked of it');
     return bytes;
   };
@@ -60,7 +62,7 @@ export class PackStore {
   /** Gives back what it holds. May be called more than once, and while something is being written. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#pieces = [];
+    this.#held.take();
     await this.#file?.close();
   }
 }

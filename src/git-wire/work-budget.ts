@@ -21,6 +21,14 @@ const defaultWorkLimits: WorkLimits = { maxWorkBytes: 8 * 1024 ** 3, maxHeldByte
 /** Some milliseconds of work. */
 const TURN_BYTES = 2 * 1024 ** 2;
 
+/** All that is judged goes on one piece at a time: of many pushes at once, others wait for one piece and not for one of each. */
+let line: Promise<void> = Promise.resolve();
+
+function placeInLine(): Promise<void> {
+  line = line.then(() => setImmediate());
+  return line;
+}
+
 export class OverBudget extends GitWireError {
   override readonly name = 'OverBudget';
   /** It is the share of the sandbox that is used up: in so many seconds there is some again. */
@@ -35,6 +43,8 @@ export class OverBudget extends GitWireError {
 export class WorkBudget implements Charged {
   readonly #limits: WorkLimits;
   readonly #above: Charged | null;
+  /** What this is a part of: turns are counted there, or many small parts would never give one up. */
+  readonly #whole: WorkBudget | null;
   #spent = 0;
   #held = 0;
   #turnAt = TURN_BYTES;
@@ -43,6 +53,7 @@ export class WorkBudget implements Charged {
   constructor(limits: Partial<WorkLimits> = {}, above: Charged | null = null) {
     this.#limits = { ...defaultWorkLimits, ...limits };
     this.#above = above;
+    this.#whole = above instanceof WorkBudget ? (above.#whole ?? above) : null;
   }
 
   get heldBytes(): number {
@@ -84,13 +95,15 @@ export class WorkBudget implements Charged {
   }
 
   get isTurnDue(): boolean {
-    return this.#spent >= this.#turnAt;
+    const whole = this.#whole ?? this;
+    return whole.#spent >= whole.#turnAt;
   }
 
   /** Lets others have their turn, when enough was done since they last had one. */
   async turn(): Promise<void> {
     if (!this.isTurnDue) return;
-    this.#turnAt = this.#spent + TURN_BYTES;
-    await setImmediate();
+    const whole = this.#whole ?? this;
+    whole.#turnAt = whole.#spent + TURN_BYTES;
+    await placeInLine();
   }
 }

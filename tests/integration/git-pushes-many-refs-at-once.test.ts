@@ -50,7 +50,7 @@ describe('the refs of one push are judged together', () => {
   });
 
   test.each([['--atomic'], ['--no-atomic']])(
-    'one that is refused refuses all with %s, and every reason is given',
+    'one that is refused refuses all with %s, and every reason its commands give is told',
     async (option) => {
       const repository = await ground.repository();
       await repository.bare.git('tag', 'v1', 'main');
@@ -74,9 +74,10 @@ describe('the refs of one push are judged together', () => {
       );
       const reasons = rejected(run);
       expect(Object.keys(reasons).sort()).toEqual(['fine', 'main', 'old', 'refs/notes/x', 'v1']);
-      expect(reasons.fine).toContain('another ref of this push was refused');
-      expect(new Set(Object.values(reasons)).size).toBe(5);
-      for (const ref of ['main', 'old', 'v1', 'refs/notes/x']) expect(remoteWords(run)).toContain(ref);
+      // Whether `old` is rewritten is in the pack, which is not looked into where the commands decide.
+      for (const ref of ['fine', 'old']) expect(reasons[ref]).toContain('another ref of this push was refused');
+      expect(new Set(Object.values(reasons)).size).toBe(4);
+      for (const ref of ['main', 'v1', 'refs/notes/x']) expect(remoteWords(run)).toContain(ref);
     },
   );
 });

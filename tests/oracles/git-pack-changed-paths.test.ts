@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ChangedPath, changedProtectedPaths } from '../../src/git-wire/changed-paths.ts';
 import type { Commit } from '../../src/git-wire/object-commit.ts';
-import { parseTree } from '../../src/git-wire/object-tree.ts';
+import { parseTree, treeBytes } from '../../src/git-wire/object-tree.ts';
 import { objectsOf } from '../unit/git-wire/pack-builder.ts';
 import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 
@@ -33,7 +33,9 @@ const couldMatchBelow = (path: string) =>
 beforeAll(() => {
   const stream: string[] = [];
   for (let n = 1; n <= COMMITS; n++) {
-    stream.push(`commit refs/heads/b${n}`, `mark :${n}`, 'committer a <a@b> 1700000000 +0000', 'data 1', 'm');
+    stream.push(`commit refs/heads/b${n}`, `mark :${n}`, 'committer a <a@b> 1700000000 +0000');
+    // No two the same commit: a merge of both would name one parent twice.
+    stream.push(`data ${String(n).length}`, String(n));
     const isRoot = n === 1 || chance.below(40) === 0;
     if (!isRoot) {
       // Each once: a commit that names a parent twice is refused.
@@ -95,7 +97,10 @@ describe('the protected paths that a commit changes are those git diff-tree show
       const ours = await changedProtectedPaths({
         commits: [oid],
         commit: (id) => objects.commits.get(id) as Commit,
-        tree: async (id) => parseTree((await objects.get(id)?.content()) as Buffer),
+        tree: async (id) => {
+          const content = (await objects.get(id)?.content()) as Buffer;
+          return { entries: await parseTree(content), bytes: treeBytes(content) };
+        },
         matches,
         couldMatchBelow,
       });

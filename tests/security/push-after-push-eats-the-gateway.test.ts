@@ -9,7 +9,7 @@ describe('the pushes of one sandbox have a share', () => {
   test('of work: what is beyond is refused before its pack is looked into, and others pass', async () => {
     const { server, good } = ground();
     const clock = { ms: 0 };
-    const pushRoom = new PushRoom({ shareBytes: 30_000, bytesPerSecond: 1_000, now: () => clock.ms });
+    const pushRoom = new PushRoom({ shareBytes: 40_000, bytesPerSecond: 1_000, now: () => clock.ms });
     const push = (id: string) => pushing(withBody([good]), server, { pushRoom, policy: strict, sandbox: { id } });
     const codes: string[] = [];
     for (let n = 0; n < 5; n++) {
@@ -40,8 +40,10 @@ describe('the pushes of one sandbox have a share', () => {
   test('of memory: a push that would take more than is left is refused, and all of it is given back', async () => {
     const { server, good } = ground();
     const pushRoom = new PushRoom({ maxHeldBytes: 4_000 });
-    const refusal = await refusedWith(pushing(withBody([good]), server, { pushRoom }).result);
+    const push = pushing(withBody([good]), server, { pushRoom });
+    const refusal = await refusedWith(push.result);
     expect(refusal.code).toBe('limit.push-work');
+    push.flow.trail.end();
     expect(pushRoom.heldBytes).toBe(0);
     const roomy = new PushRoom({ maxHeldBytes: 4_000_000 });
     const passed = pushing(withBody([good]), server, { pushRoom: roomy });

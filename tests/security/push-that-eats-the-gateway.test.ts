@@ -43,10 +43,10 @@ function expectBounded(toll: Toll): void {
 
 describe('what costs too much is refused, and the gateway stays', () => {
   const cases: [string, string, () => HungryPack][] = [
-    ['a merge that names one parent a thousand times', 'push.undecided', () => mergeOfOneParent(200_000, 1_000)],
+    ['a merge that names one parent a thousand times', 'limit.push-work', () => mergeOfOneParent(200_000, 1_000)],
     ['a merge that names one parent forty times', 'git.malformed', () => mergeOfOneParent(200_000, 40)],
     ['a merge of forty wide directories', 'limit.push-work', () => mergeOfWideDirectories(200_000, 40)],
-    ['commits with a thousand parents each', 'push.undecided', () => commitsOfManyParents(8_000, 1_000)],
+    ['commits with a thousand parents each', 'limit.push-work', () => commitsOfManyParents(8_000, 1_000)],
     [
       'commits with as many parents as may be, none of them here',
       'limit.push-work',

@@ -17,6 +17,8 @@ export interface Toll {
   readonly text: string;
   /** The longest time in which the gateway answered nobody. */
   readonly stallMs: number;
+  /** The longest that a timer of our own was late meanwhile: that is the machine, not the gateway. */
+  readonly machineMs: number;
   readonly peakMib: number;
   readonly cpuMs: number;
   readonly isAlive: boolean;
@@ -63,13 +65,16 @@ export async function openHungryGround(heapMib: number, policy: Record<string, u
     upstream.forget();
     const cpuBefore = cpuMs();
     let stallMs = 0;
+    let machineMs = 0;
     let ended = false;
     const watching = (async () => {
       while (!ended && isAlive()) {
         const began = performance.now();
         await callAdmin(socket, 'GET', '/internal/containers').catch(() => null);
         stallMs = Math.max(stallMs, performance.now() - began);
+        const asleep = performance.now();
         await new Promise((resolve) => setTimeout(resolve, 10));
+        machineMs = Math.max(machineMs, performance.now() - asleep - 10);
       }
     })();
     const answer = await sendPush({ gateway } as never, { name: 'acme/r1' }, body, { waitMs: 100_000, more }).catch(
@@ -83,15 +88,24 @@ export async function openHungryGround(heapMib: number, policy: Record<string, u
       code: answer.code,
       text: answer.text,
       stallMs,
+      machineMs,
       peakMib: alive ? (status('VmHWM') * 1024) / mib : Number.NaN,
       cpuMs: alive ? cpuMs() - cpuBefore : Number.NaN,
       isAlive: alive,
     };
   }
 
+  /** Another life of it, in which the sandbox has all of its share again. */
+  async function restart(): Promise<void> {
+    gateway.kill('SIGKILL');
+    await gateway.ended;
+    gateway = await start();
+  }
+
   return {
     upstream,
     bare,
+    restart,
     main,
     push,
     pushBody,

@@ -21,7 +21,7 @@ export function wideTree(entries: number, mode = '100644', seed = blob): Buffer 
 }
 
 /** The base as it is, and one more entry behind it: copies of at most 64 KiB each. */
-function oneMoreEntry(base: Buffer, name: string): { delta: Buffer; result: Buffer } {
+export function oneMoreEntry(base: Buffer, name: string): { delta: Buffer; result: Buffer } {
   const added = Buffer.concat([Buffer.from(`100644 ${name}\0`), Buffer.from(blob, 'hex')]);
   if (base.length < 65_536) return { delta: appendDelta(base.length, added), result: Buffer.concat([base, added]) };
   const pieces = [sizeBytes(base.length), sizeBytes(base.length + added.length)];

@@ -53,7 +53,7 @@ export async function judgeContent(
   if (names.length > 0) return names;
   // Each waits for answers of the server, none for the other's.
   const [rewrites, paths] = await Promise.all([
-    policy.allowForcePush ? [] : judgeHistory(commands, objects, server),
+    policy.allowForcePush ? [] : judgeHistory(commands, objects, server, budget),
     judgesPaths ? judgeNewCommits(policy, commands, objects, source, refs, server, budget) : [],
   ]);
   return [...rewrites, ...paths];

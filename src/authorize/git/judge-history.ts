@@ -4,6 +4,7 @@ import { AncestryMemo, boundaryAnswer, isFastForward } from '../../git-wire/ance
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import type { PushCommand } from '../../git-wire/push-command.ts';
 import { zeroId } from '../../git-wire/ref-name.ts';
+import { WorkBudget } from '../../git-wire/work-budget.ts';
 import type { GitServer } from './git-server.ts';
 import type { PushFinding } from './push-finding.ts';
 
@@ -16,11 +17,12 @@ export async function judgeHistory(
   commands: readonly PushCommand[],
   objects: PackObjects,
   server: GitServer,
+  budget = new WorkBudget(),
 ): Promise<PushFinding[]> {
-  const memo = new AncestryMemo();
+  const memo = new AncestryMemo({}, budget);
   const boundary = async (b: string, old: string): Promise<boolean> => {
     const between = await server.commits([b], [old]);
-    return boundaryAnswer(between, b, old);
+    return boundaryAnswer(between, b, old, memo);
   };
   const commits = (oid: string) => objects.commits.get(oid) ?? null;
   const findings: PushFinding[] = [];

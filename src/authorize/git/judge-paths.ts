@@ -1,5 +1,6 @@
 // Whether a push changes protected paths: every new commit against its own parents, not only the tip, because history
 // runs workflows too. Trees that the pack does not hold are asked of the server by their ids.
+import { PARENT_BYTES, SEEN_BYTES, STEP_BYTES } from '../../git-wire/ancestry.ts';
 import { type ChangedPath, changedProtectedPaths } from '../../git-wire/changed-paths.ts';
 import { GitWireError } from '../../git-wire/git-wire-error.ts';
 import { WorkBudget } from '../../git-wire/work-budget.ts';
@@ -17,6 +18,8 @@ const maxQuestions = 64;
 /** One refuses the push; a person reads a few. */
 const maxFindings = 1_000;
 const maxSteps = 2_000_000;
+/** What holding a path against a pattern costs for each of its characters. */
+const characterBytes = 12;
 const branches = 'refs/heads/';
 
 export async function judgePaths(
@@ -29,7 +32,7 @@ export async function judgePaths(
   await objects.prefetch(history.commits);
   const findings = await judgeCommits(policy, objects, history, server, budget);
   if (findings.length === 0) return findings;
-  const fresh = await withoutOldCommits(history, server);
+  const fresh = await withoutOldCommits(history, server, budget);
   return fresh.commits.size === history.commits.size ? findings : judgeCommits(policy, objects, fresh, server, budget);
 }
 
@@ -41,17 +44,23 @@ async function judgeCommits(
   budget: WorkBudget,
 ): Promise<PushFinding[]> {
   const patterns = policy.protectedPaths;
+  const charge = (path: string): void => budget.spend(path.length * patterns.length * characterBytes);
   const changes = await changedProtectedPaths({
     commits: history.commits.keys(),
     commit: (oid) => objects.commit(oid),
     tree: (oid) => objects.tree(oid),
-    matches: (path) => patterns.some((pattern) => pattern.covers(path.toLowerCase())),
-    couldMatchBelow: (directory) =>
-      directory === '' || patterns.some((pattern) => pattern.reaches(`${directory.toLowerCase()}/`)),
+    matches: (path) => {
+      charge(path);
+      return patterns.some((pattern) => pattern.covers(path.toLowerCase()));
+    },
+    couldMatchBelow: (directory) => {
+      charge(directory);
+      return directory === '' || patterns.some((pattern) => pattern.reaches(`${directory.toLowerCase()}/`));
+    },
     limits: { maxFindings: maxChanges },
     budget,
   });
-  const trusted = new TrustedParents(policy, history, server);
+  const trusted = new TrustedParents(policy, history, server, budget);
   const findings: PushFinding[] = [];
   for (const change of changes) {
     if (change.kind === 'taken' && (await trusted.covers(change.from))) continue;
@@ -70,12 +79,16 @@ class TrustedParents {
   readonly #history: PushedHistory;
   readonly #server: GitServer;
   readonly #tips: ReadonlySet<string>;
+  readonly #budget: WorkBudget;
+  /** By the commit that paths are taken from: many merges take from the same. */
+  readonly #covered = new Map<string, boolean>();
   /** By the commits outside of the push that were asked about. */
   readonly #answers = new Map<string, Promise<boolean>>();
   #steps = 0;
 
-  constructor(policy: CompiledPolicy, history: PushedHistory, server: GitServer) {
+  constructor(policy: CompiledPolicy, history: PushedHistory, server: GitServer, budget: WorkBudget) {
     this.#history = history;
+    this.#budget = budget;
     this.#server = server;
     this.#tips = new Set(
       [...history.tips]
@@ -85,11 +98,18 @@ class TrustedParents {
   }
 
   /** Whether all that `from` builds on, outside of this push, is part of a protected branch. */
-  covers(from: string): Promise<boolean> {
-    const leaving = this.#leaving(from);
-    if (leaving.length === 0 || this.#tips.size === 0) return Promise.resolve(false);
+  async covers(from: string): Promise<boolean> {
+    const known = this.#covered.get(from);
+    if (known !== undefined) return known;
+    const answer = await this.#ask(await this.#leaving(from));
+    this.#covered.set(from, answer);
+    return answer;
+  }
+
+  async #ask(leaving: readonly string[]): Promise<boolean> {
+    if (leaving.length === 0 || this.#tips.size === 0) return false;
     const open = leaving.filter((id) => !this.#tips.has(id)).sort();
-    if (open.length === 0) return Promise.resolve(true);
+    if (open.length === 0) return true;
     const key = open.join(' ');
     const known = this.#answers.get(key);
     if (known !== undefined) return known;
@@ -99,22 +119,30 @@ class TrustedParents {
     return answer;
   }
 
-  #leaving(from: string): string[] {
+  async #leaving(from: string): Promise<string[]> {
     const { commits } = this.#history;
+    const budget = this.#budget.part();
     const seen = new Set([from]);
     const open = [from];
     const leaving: string[] = [];
-    for (let oid = open.pop(); oid !== undefined; oid = open.pop()) {
-      if (++this.#steps > maxSteps) throw tooManyMerges();
-      const commit = commits.get(oid);
-      if (commit === undefined) leaving.push(oid);
-      for (const parent of commit?.parents ?? []) {
-        if (seen.has(parent)) continue;
-        seen.add(parent);
-        open.push(parent);
+    try {
+      for (let oid = open.pop(); oid !== undefined; oid = open.pop()) {
+        if (++this.#steps > maxSteps) throw tooManyMerges();
+        const parents = commits.get(oid)?.parents;
+        budget.spend(STEP_BYTES + PARENT_BYTES * (parents?.length ?? 0));
+        if (budget.isTurnDue) await budget.turn();
+        if (parents === undefined) leaving.push(oid);
+        for (const parent of parents ?? []) {
+          if (seen.has(parent)) continue;
+          budget.hold(SEEN_BYTES);
+          seen.add(parent);
+          open.push(parent);
+        }
       }
+      return leaving;
+    } finally {
+      budget.close();
     }
-    return leaving;
   }
 }
 

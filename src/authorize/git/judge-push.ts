@@ -44,7 +44,9 @@ export async function judgePush(
     gone.abort();
     pull.fail(new ClientGone());
   };
-  const body = new PushBody(pull, isCompressed, policy.limits.pushBytes);
+  const reading = ports.pushRoom.openForCommands(flow.sandbox.id);
+  flow.trail.alsoRelease(() => reading.close());
+  const body = new PushBody(pull, isCompressed, policy.limits.pushBytes, reading);
   flow.trail.alsoRelease(() => void body.close().catch(() => {}));
   learn(flow, { exchange });
 

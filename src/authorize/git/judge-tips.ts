@@ -42,7 +42,7 @@ export async function judgeTips(
 ): Promise<PushFinding[]> {
   const branches = commands.filter((command) => command.ref.startsWith('refs/heads/') && !isDeletion(command));
   const others = new Set(branches.map(({ newId }) => newId).filter((id) => !objects.commits.has(id)));
-  const wrong = objects.blobsAmong(others);
+  const wrong = await objects.blobsAmong(others);
   for (const id of others) if (objects.get(id) !== null) wrong.add(id);
   // What a branch of the server is at is a commit.
   const known = new Set(refs.filter(({ name }) => name.startsWith('refs/heads/')).map(({ id }) => id));

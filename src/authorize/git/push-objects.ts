@@ -2,11 +2,12 @@
 // that was computed from its content. Never asks for more than a push of a person needs, and never reads a tree that was not
 // charged for first.
 import { LRUCache } from 'lru-cache';
-import { ENTRY_BYTES } from '../../git-wire/changed-paths.ts';
+import { PARENT_BYTES, STEP_BYTES } from '../../git-wire/ancestry.ts';
+import type { ReadTree } from '../../git-wire/changed-paths.ts';
 import { GitWireError } from '../../git-wire/git-wire-error.ts';
 import { type Commit, parseCommit } from '../../git-wire/object-commit.ts';
 import { EMPTY_TREE_ID } from '../../git-wire/object-id.ts';
-import { countEntries, parseTree, type TreeEntries } from '../../git-wire/object-tree.ts';
+import { parseTree, treeBytes } from '../../git-wire/object-tree.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import { OverBudget, WorkBudget } from '../../git-wire/work-budget.ts';
 import type { GitServer } from './git-server.ts';
@@ -20,8 +21,6 @@ const maxServerCommits = 20_000;
 const maxKeptBytes = 16 * 1024 ** 2;
 /** What an object takes besides its content. */
 const objectBytes = 400;
-/** What reading one entry costs. */
-const entryWorkBytes = 256;
 
 export class PushObjects {
   readonly #pack: PackObjects;
@@ -30,7 +29,7 @@ export class PushObjects {
   readonly #commits = new Map<string, Commit>();
   /** Of the server, as they came. */
   readonly #contents = new Map<string, Buffer>();
-  readonly #read: LRUCache<string, TreeEntries>;
+  readonly #read: LRUCache<string, ReadTree>;
   #serverTrees = 0;
   #singleTrees = 0;
 
@@ -40,8 +39,8 @@ export class PushObjects {
     this.#budget = budget;
     this.#read = new LRUCache({
       maxSize: maxKeptBytes,
-      sizeCalculation: (entries) => sizeOf(entries.size),
-      dispose: (entries) => budget.release(sizeOf(entries.size)),
+      sizeCalculation: ({ bytes }) => bytes,
+      dispose: ({ bytes }) => budget.release(bytes),
     });
   }
 
@@ -50,7 +49,9 @@ export class PushObjects {
     const parents = new Set<string>();
     for (const [id, commit] of commits) {
       if (!this.#pack.commits.has(id) && !this.#commits.has(id)) this.#keepCommit(id, commit);
-      for (const parent of commit.parents) {
+      const named = commit.parents;
+      await this.#pass(named.length);
+      for (const parent of named) {
         if (this.#known(parent) === undefined && !commits.has(parent)) parents.add(parent);
       }
       if (parents.size > maxServerCommits) throw tooMany('commits');
@@ -59,9 +60,17 @@ export class PushObjects {
     const tops = new Set<string>();
     for (const [id, commit] of commits) {
       this.#addTop(tops, this.#known(id)!.tree);
-      for (const parent of commit.parents) this.#addTop(tops, this.#known(parent)!.tree);
+      const named = commit.parents;
+      await this.#pass(named.length);
+      for (const parent of named) this.#addTop(tops, this.#known(parent)!.tree);
     }
     await this.#fetchTrees([...tops]);
+  }
+
+  /** Over one commit with so many parents. */
+  async #pass(parents: number): Promise<void> {
+    this.#budget.spend(STEP_BYTES + PARENT_BYTES * parents);
+    if (this.#budget.isTurnDue) await this.#budget.turn();
   }
 
   async commit(oid: string): Promise<Commit> {
@@ -74,19 +83,27 @@ export class PushObjects {
   }
 
   /** What was read before is charged for too: whoever asks will go through all of it. */
-  async tree(oid: string): Promise<TreeEntries> {
+  async tree(oid: string): Promise<ReadTree> {
     const kept = this.#read.get(oid);
     if (kept !== undefined) {
-      this.#budget.spend(kept.size * 8);
+      this.#budget.spend(kept.entries.size * 8);
       return kept;
     }
-    const entries = this.#parse(await this.#treeContent(oid));
-    const bytes = sizeOf(entries.size);
-    if (bytes <= maxKeptBytes) {
-      this.#budget.hold(bytes);
-      this.#read.set(oid, entries);
+    const content = await this.#treeContent(oid);
+    const bytes = treeBytes(content) + objectBytes;
+    // Held for the time it is made, so that there is room for it before.
+    const budget = this.#budget.part();
+    budget.hold(bytes);
+    try {
+      const tree = { entries: await parseTree(content, this.#budget), bytes };
+      if (bytes <= maxKeptBytes) {
+        this.#budget.hold(bytes);
+        this.#read.set(oid, tree);
+      }
+      return tree;
+    } finally {
+      budget.close();
     }
-    return entries;
   }
 
   async #treeContent(oid: string): Promise<Buffer> {
@@ -97,15 +114,6 @@ export class PushObjects {
       await this.#fetchTrees([oid]);
     }
     return this.#contents.get(oid)!;
-  }
-
-  /** Held for a moment, so that there is room for it before it is made. */
-  #parse(content: Buffer): TreeEntries {
-    const count = countEntries(content);
-    this.#budget.spend(content.length + count * entryWorkBytes);
-    this.#budget.hold(sizeOf(count));
-    this.#budget.release(sizeOf(count));
-    return parseTree(content);
   }
 
   #addTop(tops: Set<string>, tree: string): void {
@@ -136,10 +144,6 @@ export class PushObjects {
       this.#contents.set(id, asTree(type, content));
     }
   }
-}
-
-function sizeOf(entries: number): number {
-  return entries * ENTRY_BYTES + objectBytes;
 }
 
 function tooMany(what: string): OverBudget {

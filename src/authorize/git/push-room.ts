@@ -42,6 +42,17 @@ export class PushRoom {
 
   /** The budget of one push; to be closed when it is over. Throws OverBudget while the sandbox has no work left. */
   open(sandboxId: string): WorkBudget {
+    const share = this.#shareOf(sandboxId);
+    if (share.left <= 0) throw this.#usedUp(share);
+    return this.#budgetFrom(share);
+  }
+
+  /** The same for reading its commands alone, which must be known before it can be refused in words of git. */
+  openForCommands(sandboxId: string): WorkBudget {
+    return this.#budgetFrom(this.#shareOf(sandboxId));
+  }
+
+  #shareOf(sandboxId: string): Share {
     this.#forget();
     const share = this.#shares.get(sandboxId) ?? {
       held: 0,
@@ -50,8 +61,11 @@ export class PushRoom {
       pushes: 0,
     };
     this.#refill(share);
-    if (share.left <= 0) throw this.#usedUp(share);
     this.#shares.set(sandboxId, share);
+    return share;
+  }
+
+  #budgetFrom(share: Share): WorkBudget {
     share.pushes++;
     const mostOfOne = this.#options.maxHeldBytes / 2;
     const charged: Charged = {

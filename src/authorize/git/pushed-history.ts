@@ -1,8 +1,10 @@
 // The commits that a push brings, and where they touch what the server already has. What counts as already there is
 // what the server's own branches and tags reach: an object store shared with forks holds commits of strangers too, and
 // so do refs/pull. // Guards: threats.md T22
+import { PARENT_BYTES, STEP_BYTES } from '../../git-wire/ancestry.ts';
 import type { RemoteRef } from '../../git-wire/fetch-v2.ts';
 import type { Commit } from '../../git-wire/object-commit.ts';
+import { ID_BYTES } from '../../git-wire/object-id.ts';
 import type { PackObjects } from '../../git-wire/pack-objects.ts';
 import { isDeletion, type PushCommand } from '../../git-wire/push-command.ts';
 import { OverBudget, WorkBudget } from '../../git-wire/work-budget.ts';
@@ -34,9 +36,13 @@ export async function findNewCommits(
 ): Promise<PushedHistory> {
   const tips = tipsOf(refs);
   const known = new Set(tips.values());
-  const unknown = boundaryOf(commands, objects).filter((id) => !known.has(id));
+  const unknown = (await boundaryOf(commands, objects, budget)).filter((id) => !known.has(id));
   const stray = await notReached(server, unknown, known);
-  budget.hold(objects.commits.size * listedBytes + stray.size * servedBytes);
+  budget.hold(objects.commits.size * listedBytes);
+  for (const { parents } of stray.values()) {
+    await pass(parents.length, budget);
+    budget.hold(servedBytes + ID_BYTES * parents.length);
+  }
   return { commits: new Map([...objects.commits, ...stray]), tips };
 }
 
@@ -44,13 +50,19 @@ export async function findNewCommits(
  * The same without those commits of the pack that the server's branches and tags reach already. A client that has not
  * fetched for a while sends such commits along; they were let in by others.
  */
-export async function withoutOldCommits({ commits, tips }: PushedHistory, server: GitServer): Promise<PushedHistory> {
+export async function withoutOldCommits(
+  { commits, tips }: PushedHistory,
+  server: GitServer,
+  budget = new WorkBudget(),
+): Promise<PushedHistory> {
   const all = await ownTips(server);
   const [tip] = all;
   if (tip === undefined || commits.size > maxLookedFor) return { commits, tips };
   const there = await server.known(tip, [...commits.keys()]);
+  budget.hold((commits.size + there.size) * listedBytes);
   const left = new Map([...commits].filter(([id]) => !there.has(id)));
-  for (const [id, commit] of await notReached(server, newest(commits, there), all)) left.set(id, commit);
+  const last = await newest(commits, there, budget);
+  for (const [id, commit] of await notReached(server, last, all)) left.set(id, commit);
   return { commits: left, tips };
 }
 
@@ -71,9 +83,24 @@ async function notReached(
 }
 
 /** The commits among `ids` that no other of them builds on: what holds for these holds for the rest. */
-function newest(commits: ReadonlyMap<string, Commit>, ids: ReadonlySet<string>): string[] {
-  const builtOn = new Set([...ids].flatMap((id) => commits.get(id)?.parents ?? []));
-  return [...ids].filter((id) => !builtOn.has(id));
+async function newest(
+  commits: ReadonlyMap<string, Commit>,
+  ids: ReadonlySet<string>,
+  budget: WorkBudget,
+): Promise<string[]> {
+  const last = new Set(ids);
+  for (const id of ids) {
+    const parents = commits.get(id)?.parents ?? [];
+    await pass(parents.length, budget);
+    for (const parent of parents) last.delete(parent);
+  }
+  return [...last];
+}
+
+/** Over one commit with so many parents. */
+async function pass(parents: number, budget: WorkBudget): Promise<void> {
+  budget.spend(STEP_BYTES + PARENT_BYTES * parents);
+  if (budget.isTurnDue) await budget.turn();
 }
 
 async function ownTips(server: GitServer): Promise<Set<string>> {
@@ -81,7 +108,11 @@ async function ownTips(server: GitServer): Promise<Set<string>> {
 }
 
 /** What the pack leads to without holding it: parents of its commits, targets of its tags, and tips outside of it. */
-function boundaryOf(commands: readonly PushCommand[], objects: PackObjects): string[] {
+async function boundaryOf(
+  commands: readonly PushCommand[],
+  objects: PackObjects,
+  budget: WorkBudget,
+): Promise<string[]> {
   const outside = new Set<string>();
   const add = (id: string): void => {
     if (objects.get(id) === null) outside.add(id);
@@ -90,7 +121,10 @@ function boundaryOf(commands: readonly PushCommand[], objects: PackObjects): str
     }
   };
   for (const command of commands) if (!isDeletion(command)) add(command.newId);
-  for (const { parents } of objects.commits.values()) for (const parent of parents) add(parent);
+  for (const { parents } of objects.commits.values()) {
+    await pass(parents.length, budget);
+    for (const parent of parents) add(parent);
+  }
   for (const { target, targetType } of objects.tags.values()) {
     if (targetType === 'commit' || targetType === 'tag') add(target);
   }

@@ -6,9 +6,12 @@ import { GitWireError } from '../../git-wire/git-wire-error.ts';
 import { PackObjects } from '../../git-wire/pack-objects.ts';
 import { PackScan } from '../../git-wire/pack-scan.ts';
 import { type ReceivePackRequest, ReceivePackRequestReader } from '../../git-wire/receive-pack-request.ts';
-import type { WorkBudget } from '../../git-wire/work-budget.ts';
+import { WorkBudget } from '../../git-wire/work-budget.ts';
+import { GatheredBytes } from '../../kit/gathered-bytes.ts';
 import type { Spool, SpoolFile } from '../../kit/spool.ts';
 
+/** What the commands take in memory: as they came, and as they were read. */
+const commandsShare = 3;
 /** One push may hold this much of commits, trees and deltas in memory; the rest is read again from disk. */
 const scanLimits = { maxHeldBytes: 12 * 1024 ** 2 };
 const contentLimits = { cacheBytes: 8 * 1024 ** 2 };
@@ -22,12 +25,15 @@ export class PushBody {
   readonly #maxBytes: number;
   readonly #reader = new ReceivePackRequestReader();
   /** What was read until the commands were complete. */
-  readonly #begun: Buffer[] = [];
+  readonly #begun = new GatheredBytes();
   #bytes = 0;
   #file: SpoolFile | null = null;
 
-  /** `maxBytes` counts what comes out of the compression, where there is one. */
-  constructor(pull: BodyPull, isCompressed: boolean, maxBytes: number) {
+  readonly #commandBudget: WorkBudget;
+
+  /** `maxBytes` counts what comes out of the compression, where there is one. Its commands are charged to `budget`. */
+  constructor(pull: BodyPull, isCompressed: boolean, maxBytes: number, budget = new WorkBudget()) {
+    this.#commandBudget = budget;
     this.#source = (isCompressed ? unzipped(pull) : pull)[Symbol.asyncIterator]();
     this.#maxBytes = maxBytes;
   }
@@ -42,7 +48,8 @@ export class PushBody {
     for (let complete = false; !complete; ) {
       const chunk = await this.#next();
       if (chunk === null) return this.#reader.result;
-      this.#begun.push(chunk);
+      this.#commandBudget.hold(chunk.length * commandsShare);
+      this.#begun.add(chunk);
       complete = this.#reader.feed(chunk);
     }
     return this.#reader.result;
@@ -53,7 +60,8 @@ export class PushBody {
     const { packFollows, rest, sectionBytes } = this.#reader.result;
     const file = await spool.open();
     this.#file = file;
-    for (const chunk of this.#begun.splice(0)) await file.write(chunk);
+    const begun = this.#begun.take();
+    if (begun !== null) await file.write(begun);
     if (!packFollows) {
       for (let chunk = await this.#next(); chunk !== null; chunk = await this.#next()) this.#reader.feed(chunk);
       return null;
@@ -78,7 +86,8 @@ export class PushBody {
 
   /** All of it as it comes, for a push that is decided by its commands. */
   async *passThrough(): AsyncGenerator<Buffer> {
-    yield* this.#begun.splice(0);
+    const begun = this.#begun.take();
+    if (begun !== null) yield begun;
     for (let chunk = await this.#next(); chunk !== null; chunk = await this.#next()) yield chunk;
   }
 

@@ -9,6 +9,7 @@ import { GitWireError } from '../../git-wire/git-wire-error.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { checkGitHead } from './git-head.ts';
 import { describeCommands, refusePush } from './push-finding.ts';
+import type { PushRoom } from './push-room.ts';
 import { PushBody, PushTooLarge } from './receive-push.ts';
 
 /** The same refusal, in words that git shows where it can be told so. */
@@ -17,14 +18,16 @@ export async function tellPusher(
   { git }: Permission,
   policy: CompiledPolicy,
   refusal: Refusal,
+  pushRoom: PushRoom,
 ): Promise<Refusal> {
+  const reading = pushRoom.openForCommands(flow.sandbox.id);
   try {
     const { isCompressed } = checkGitHead(flow.request, 'receive-pack');
     const exchange = flow.exchange.asPayload();
     const pull = BodyPull.from(exchange);
     exchange.onAbandoned = () => pull.fail(new ClientGone());
     learn(flow, { exchange });
-    const body = new PushBody(pull, isCompressed, policy.limits.pushBytes);
+    const body = new PushBody(pull, isCompressed, policy.limits.pushBytes, reading);
     const push = await body.readCommands();
     learn(flow, { asked: `receive-pack ${git!.repository} ${describeCommands(push.commands)}` });
     if (!(await body.drain())) return refusal;
@@ -35,5 +38,7 @@ export async function tellPusher(
     // What cannot be read as a push, or has no end, is answered as any other request.
     if (error instanceof GitWireError || error instanceof PushTooLarge || error instanceof Refusal) return refusal;
     throw error;
+  } finally {
+    reading.close();
   }
 }

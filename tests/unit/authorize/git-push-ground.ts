@@ -5,7 +5,6 @@ import type { RemoteRef } from '../../../src/git-wire/fetch-v2.ts';
 import { GitRemoteError } from '../../../src/git-wire/git-remote-error.ts';
 import { type Commit, parseCommit } from '../../../src/git-wire/object-commit.ts';
 import { type ObjectType, oidOf } from '../../../src/git-wire/object-id.ts';
-import { parseTree } from '../../../src/git-wire/object-tree.ts';
 import type { PackObjects } from '../../../src/git-wire/pack-objects.ts';
 import { encodePkt, flushPkt } from '../../../src/git-wire/pkt-line.ts';
 import type { PushCommand } from '../../../src/git-wire/push-command.ts';
@@ -72,7 +71,7 @@ export class History {
   #links(id: string): string[] {
     const { type, content } = this.objects.get(id)!;
     if (type === 'commit') return [parseCommit(content).tree, ...parseCommit(content).parents];
-    if (type === 'tree') return [...parseTree(content).values()].map(({ oid }) => oid);
+    if (type === 'tree') return idsInTree(content);
     return type === 'tag' ? [content.toString('latin1', 7, 47)] : [];
   }
 
@@ -184,4 +183,15 @@ export function commandLines(commands: readonly PushCommand[], capabilities = 'r
     encodePkt(`${oldId} ${newId} ${ref}${i === 0 ? `\0 ${capabilities}` : ''}`),
   );
   return Buffer.concat([...lines, flushPkt]);
+}
+
+/** Behind the NUL of each entry. */
+function idsInTree(content: Buffer): string[] {
+  const ids: string[] = [];
+  for (let at = 0; at < content.length; ) {
+    const id = content.indexOf(0, at) + 1;
+    at = id + 20;
+    ids.push(content.toString('hex', id, at));
+  }
+  return ids;
 }

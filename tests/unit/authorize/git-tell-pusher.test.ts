@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PushRoom } from '../../../src/authorize/git/push-room.ts';
 import { tellPusher } from '../../../src/authorize/git/tell-pusher.ts';
 import { ClientGone } from '../../../src/flow/client-gone.ts';
 import type { Identified } from '../../../src/flow/flow.ts';
@@ -18,7 +19,7 @@ function told(exchange: ScriptedExchange, { contentType = type, policy = strict 
   const canonical = canonicalOf('POST', 'https://git.example.com/acme/widgets/git-receive-pack');
   const accepted = acceptedFlow(callerFrom(), canonical, { headers: HeaderList.from([['Content-Type', contentType]]) });
   const flow: Identified = { ...accepted, exchange, sandbox: sandboxWith() };
-  return tellPusher(flow, permission, policy, denied);
+  return tellPusher(flow, permission, policy, denied, new PushRoom());
 }
 
 describe('a push that was not approved', () => {

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { type ChangedPathsLimits, changedProtectedPaths } from '../../../src/git-wire/changed-paths.ts';
 import type { Commit } from '../../../src/git-wire/object-commit.ts';
 import { oidOf } from '../../../src/git-wire/object-id.ts';
-import { parseTree, type TreeEntries } from '../../../src/git-wire/object-tree.ts';
+import { parseTree, treeBytes } from '../../../src/git-wire/object-tree.ts';
 import { treeText } from './pack-builder.ts';
 
 /** `path: content`, or `path: [mode, content]`. */
 type Files = Record<string, string | [mode: string, content: string]>;
 
 class Repository {
-  readonly trees = new Map<string, TreeEntries>();
+  readonly trees = new Map<string, Buffer>();
   readonly commits = new Map<string, Commit>();
   treesRead: string[] = [];
 
@@ -25,7 +25,8 @@ class Repository {
       commit: (oid) => this.commits.get(oid) as Commit,
       tree: async (oid) => {
         this.treesRead.push(oid);
-        return this.trees.get(oid) as TreeEntries;
+        const content = this.trees.get(oid) as Buffer;
+        return { entries: await parseTree(content), bytes: treeBytes(content) };
       },
       matches: (path) => path.startsWith(`${directory}/`),
       couldMatchBelow: (path) =>
@@ -50,7 +51,7 @@ class Repository {
     for (const [name, inside] of directories) entries.push(['40000', name, this.#tree(inside)]);
     const text = treeText(entries);
     const oid = oidOf('tree', text);
-    this.trees.set(oid, parseTree(text));
+    this.trees.set(oid, text);
     return oid;
   }
 }

@@ -43,6 +43,32 @@ describe('a budget', () => {
     expect(() => part.hold(1)).toThrow('over');
   });
 
+  test('counts the turns of its parts together, however many there are', () => {
+    const whole = new WorkBudget();
+    for (let n = 0; n < 4; n++) whole.part().spend(1024 ** 2 / 2);
+    expect([whole.isTurnDue, whole.part().isTurnDue, whole.part().part().isTurnDue]).toEqual([true, true, true]);
+  });
+
+  test('many that work at once go on one after the other, with a turn of the others between', async () => {
+    const order: string[] = [];
+    const work = async (name: string): Promise<void> => {
+      const budget = new WorkBudget();
+      for (let n = 0; n < 3; n++) {
+        budget.spend(2 * 1024 ** 2);
+        await budget.turn();
+        order.push(name);
+      }
+    };
+    const others = async (): Promise<void> => {
+      for (let n = 0; n < 9; n++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        order.push('-');
+      }
+    };
+    await Promise.all([work('a'), work('b'), work('c'), others()]);
+    expect(order.join('').replace(/^-|-$/g, '')).toMatch(/^[abc](?:-+[abc]){8}$/);
+  });
+
   test('gives others their turn by what was done, not by how often it was asked', async () => {
     const budget = new WorkBudget();
     let turns = 0;

@@ -10,6 +10,7 @@ import { OutgoingRequest } from '../../../src/flow/outgoing-request.ts';
 import { createGitServer, type GitServerPorts } from '../../../src/git-server.ts';
 import { oidOf } from '../../../src/git-wire/object-id.ts';
 import { encodePkt, flushPkt, PktReader } from '../../../src/git-wire/pkt-line.ts';
+import type { WorkBudget } from '../../../src/git-wire/work-budget.ts';
 import { Spool } from '../../../src/kit/spool.ts';
 import { afterThisFile } from '../../support/after-this-file.ts';
 import { pushTo } from '../../support/asked-git-server.ts';
@@ -73,9 +74,9 @@ export function stage(scene: Scene) {
       run: (flow) => say(flow).then(() => ({ ...flow, status: 200, upstreamAddress: null })),
     },
   });
-  const open = (sandbox = 'sbx_test', signal = new AbortController().signal): GitServer => {
+  const open = (sandbox = 'sbx_test', signal = new AbortController().signal, budget?: WorkBudget): GitServer => {
     const { flow, permission } = pushTo('acme/widgets', '/acme/widgets', sandbox);
-    return openServer(flow, permission, signal);
+    return openServer(flow, permission, signal, budget);
   };
   return { open, asked, seen, spool };
 }

@@ -15,8 +15,8 @@ function script(...lines: string[]): Probe {
   return { do: 'run', argv: ['sh', '-ec', lines.join('\n')], env: { GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' } };
 }
 
-const commit = (message: string): string =>
-  `git -c user.name=redteam -c user.email=redteam@example.com commit -q --allow-empty -m '${message}'`;
+const git = 'git -c user.name=redteam -c user.email=redteam@example.com';
+const commit = (message: string): string => `${git} commit -q --allow-empty -m '${message}'`;
 
 const allowedPush: Control = {
   shows: 'a push to a branch of the sandbox is taken',
@@ -106,6 +106,20 @@ export const gitAttacks: readonly Attack[] = [
     'git add .github',
     commit('workflow'),
     'git push origin HEAD:refs/heads/sandbox/workflow',
+  ),
+  pushAttack(
+    'git-push-that-unfolds',
+    'a small push that costs whoever judges it all memory: a merge that names one parent a thousand times',
+    /^(?:limit\.push-work|git\.malformed)$/,
+    'blob=$(echo x | git hash-object -w --stdin)',
+    'entry=$(printf "100644 blob $blob\\tf")',
+    'wide() { seq "$1" | sed "s/^/$entry/" | git mktree; }',
+    `root=$(echo root | ${git} commit-tree "$(wide 20000)")`,
+    'tree=$(wide 20001)',
+    'who="redteam <redteam@example.com> 1 +0000"',
+    'merge=$({ echo "tree $tree"; yes "parent $root" | head -n 1000; printf "author $who\\ncommitter $who\\n\\nmerge\\n"; } |',
+    '  git hash-object -t commit -w --stdin --literally)',
+    'git push origin "$merge:refs/heads/sandbox/unfolds"',
   ),
   {
     ...pushAttack('git-foreign-push', 'a push to a repository of somebody else', /^repo\.not-allowed$/),
