@@ -24,7 +24,7 @@ import {
   type SandboxStdio,
 } from './sandbox-plan.ts';
 import { planEnvironment } from './sandbox-variables.ts';
-import { layGuards } from './stand-ins.ts';
+import { type LaidGuards, layGuards } from './stand-ins.ts';
 import { reviewHostTraps } from './trap-review.ts';
 import type { RequestedMount } from './user-mounts.ts';
 import { doubtOf, noteWrittenFolders } from './written-folders.ts';
@@ -105,7 +105,8 @@ export async function startSandbox(
   const undo: (() => Promise<unknown>)[] = [];
   const preparing = request.launcher.prepare(request.stdio);
   const identity = readGitIdentity(request.userHome);
-  const before = writableFolders(request).map((folder) => snapshotHostTraps(folder));
+  const before = Promise.all(writableFolders(request).map((folder) => snapshotHostTraps(folder)));
+  before.catch(() => {});
   const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
   try {
     const [prepared, desk] = await both(preparing, typeof coming === 'function' ? coming() : coming);
@@ -119,23 +120,23 @@ export async function startSandbox(
     // What follows keeps this thread busy: first the registration is on its way, and the process that opens the door.
     registering.catch(() => {});
     await sleep(1);
-    const draft = draftSandbox(request, folder, guarded);
-    const grant = await registering;
-    const { plan: planned, notices: found } = finishPlan(request, draft, grant, await identity);
-    const notices = [...request.launcher.notice, ...found];
     const folders = writableFolders(request);
-    noteWrittenFolders(request.stateFolder, folders, guarded.keep);
     const seesAll = flavours[request.launcher.name] === 'whole';
+    // Before anything is made in these folders: whoever ends now must know that it is needed.
     const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, guarded: guarded.keep, seesAll });
     undo.unshift(async () => writer.end());
-    const { standIns, guarded: gitFiles } = draft.planned;
-    const guards = layGuards(standIns, planned.mounts, gitFiles);
+    const draft = draftSandbox(request, folder, guarded);
     const endGuards = (): readonly string[] =>
-      guards.end({ keepStandIns: isWrittenByOthers(request.stateFolder, folders) });
-    // After the note about it is gone, or it would count as another that runs.
+      draft.guards.end({ keepStandIns: isWrittenByOthers(request.stateFolder, folders) });
+    // After its own note is gone, or it would count as another that runs.
     undo.splice(1, 0, async () => endGuards());
+    const grant = await registering;
+    const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
+    const notices = [...request.launcher.notice, ...found];
+    const traps = await before;
+    noteWrittenFolders(request.stateFolder, folders, guarded.keep);
     request.onReady?.({ grant, notices });
-    const running = await prepared.start({ ...planned, mounts: guards.mounts });
+    const running = await prepared.start(plan);
     const renewal = setInterval(() => void desk.renew(id).catch(() => {}), renewEveryMs).unref();
     let replaced: readonly string[] = [];
     let unguarded: readonly string[] = [];
@@ -154,7 +155,7 @@ export async function startSandbox(
       review: async () => [
         ...doubtsOf(request.stateFolder, replaced),
         ...unguarded.map(inWords),
-        ...(await Promise.all(before.map((traps) => reviewFolder(traps, request.workingDirectory)))).flat(),
+        ...(await Promise.all(traps.map((each) => reviewFolder(each, request.workingDirectory)))).flat(),
       ],
     };
   } catch (error) {
@@ -181,6 +182,7 @@ interface Draft {
   readonly homeFolder: string;
   readonly trust: BegunTrust;
   readonly planned: PlannedMounts;
+  readonly guards: LaidGuards;
 }
 
 /** What needs nothing of the registration. */
@@ -218,12 +220,14 @@ function draftSandbox(
     gitConfig: request.gitConfig,
   });
   refuseUnknownCommand(request.command[0]!, planned.path);
-  return { folder, inside, homeFolder, trust, planned };
+  // Last, so that nothing is left behind by what may throw.
+  const guards = layGuards(planned.standIns, planned.mounts, planned.guarded);
+  return { folder, inside, homeFolder, trust, planned, guards };
 }
 
 function finishPlan(
   request: SandboxRequest,
-  { folder, inside, homeFolder, trust, planned }: Draft,
+  { folder, inside, homeFolder, trust, planned, guards }: Draft,
   grant: NamespaceGrant,
   gitIdentity: GitIdentity,
 ): { plan: SandboxPlan; notices: readonly string[] } {
@@ -257,7 +261,7 @@ function finishPlan(
       command: request.command,
       workingDirectory,
       environment: environment.variables,
-      mounts: planned.mounts,
+      mounts: guards.mounts,
     },
     notices: [...planned.notices, ...environment.notices],
   };
@@ -276,9 +280,9 @@ function writableFolders({ workingDirectory, mounts }: SandboxRequest): string[]
   return [workingDirectory, ...mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source)];
 }
 
-function reviewFolder(before: HostTraps, workingDirectory: string): Promise<string[]> {
+async function reviewFolder(before: HostTraps, workingDirectory: string): Promise<string[]> {
   const prefix = before.folder === workingDirectory ? '' : before.folder;
-  return reviewHostTraps(before, snapshotHostTraps(before.folder, { before }), prefix);
+  return reviewHostTraps(before, await snapshotHostTraps(before.folder, { before }), prefix);
 }
 
 function doubtsOf(state: string, replaced: readonly string[]): string[] {
