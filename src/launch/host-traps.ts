@@ -41,7 +41,9 @@ const skipped = new Set(['node_modules', '__pycache__', '.tox', '.venv', 'venv',
 const neverEntered = new Set(['.git', '.hg', '.svn']);
 const maxEntries = 100_000;
 const maxMs = 250;
-const maxMsBelow = 500;
+const maxMsBelow = 3000;
+/** Others have work to do in this process. */
+const turnMs = 20;
 const maxHooks = 200;
 /** The clock of files is a little behind. */
 const clockSlackMs = 100;
@@ -79,13 +81,24 @@ function walk(root: string, host: HostFiles, asRoot: boolean): Walk {
 }
 
 /** In folders that were left out: repositories, and for root setuid files, that changed since. */
-function walkBelow(root: string, left: readonly string[], since: number, host: HostFiles, asRoot: boolean): Walk {
+async function walkBelow(
+  root: string,
+  left: readonly string[],
+  since: number,
+  host: HostFiles,
+  asRoot: boolean,
+): Promise<Walk> {
   const found: Omit<Walk, 'complete'> = { names: [], repositories: [], left: [] };
   const deadline = performance.now() + maxMsBelow;
   const isNew = (path: string): boolean => (host.look(join(root, path))?.changedMs ?? since) >= since;
   const folders = [...left];
+  let turn = performance.now() + turnMs;
   for (const folder of folders) {
     if (performance.now() > deadline) return { ...found, complete: false };
+    if (performance.now() > turn) {
+      await new Promise(setImmediate);
+      turn = performance.now() + turnMs;
+    }
     const entries = host.list(join(root, folder));
     if (looksLikeGitFolder(entries) && (isNew(folder) || isNew(join(folder, 'config'))))
       found.repositories.push(folder);
@@ -112,12 +125,12 @@ export interface SnapshotOptions {
   readonly asRoot?: boolean;
 }
 
-export function snapshotHostTraps(folder: string, options: SnapshotOptions = {}): HostTraps {
+export async function snapshotHostTraps(folder: string, options: SnapshotOptions = {}): Promise<HostTraps> {
   const { host = hostFiles, before, asRoot = process.getuid?.() === 0 } = options;
   const takenAtMs = Date.now();
   const tree = walk(folder, host, asRoot);
   const since = (before?.takenAtMs ?? 0) - clockSlackMs;
-  const below = before === undefined ? null : walkBelow(folder, tree.left, since, host, asRoot);
+  const below = before === undefined ? null : await walkBelow(folder, tree.left, since, host, asRoot);
   const at = (name: string): string => join(folder, name);
   const tops = [...tree.repositories, ...(below?.repositories ?? [])]
     .map((name) => ({ git: at(name), root: join(at(name), '..') }))

@@ -110,7 +110,8 @@ export async function startSandbox(
   const undo: (() => Promise<unknown>)[] = [];
   const preparing = request.launcher.prepare(request.stdio);
   const identity = readGitIdentity(request.userHome);
-  const before = writableFolders(request).map((folder) => snapshotHostTraps(folder));
+  const before = Promise.all(writableFolders(request).map((folder) => snapshotHostTraps(folder)));
+  before.catch(() => {});
   const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
   try {
     const [prepared, desk] = await both(preparing, typeof coming === 'function' ? coming() : coming);
@@ -124,19 +125,21 @@ export async function startSandbox(
     // What follows keeps this thread busy: first the registration is on its way, and the process that opens the door.
     registering.catch(() => {});
     await sleep(1);
-    const draft = draftSandbox(request, folder, guarded);
     const folders = writableFolders(request);
+    const seesAll = flavours[request.launcher.name] === 'whole';
+    // Before anything is made in these folders: whoever ends now must know that it is needed.
+    const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, guarded: guarded.keep, seesAll });
+    undo.unshift(async () => writer.end());
+    const draft = draftSandbox(request, folder, guarded);
     const endGuards = (): readonly string[] =>
       draft.guards.end({ keepStandIns: isWrittenByOthers(request.stateFolder, folders) });
-    // Undone after the note about this sandbox is gone, or it would count as another that runs.
-    undo.unshift(async () => endGuards());
+    // After its own note is gone, or it would count as another that runs.
+    undo.splice(1, 0, async () => endGuards());
     const grant = await registering;
     const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
     const notices = [...request.launcher.notice, ...found];
+    const traps = await before;
     noteWrittenFolders(request.stateFolder, folders, guarded.keep);
-    const seesAll = flavours[request.launcher.name] === 'whole';
-    const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, guarded: guarded.keep, seesAll });
-    undo.unshift(async () => writer.end());
     request.onReady?.({ grant, notices });
     const running = await prepared.start(plan);
     const renewal = setInterval(() => void desk.renew(id).catch(() => {}), renewEveryMs).unref();
@@ -157,7 +160,7 @@ export async function startSandbox(
       review: async () => [
         ...doubtsOf(request.stateFolder, replaced),
         ...unguarded.map(inWords),
-        ...(await Promise.all(before.map((traps) => reviewFolder(traps, request.workingDirectory)))).flat(),
+        ...(await Promise.all(traps.map((each) => reviewFolder(each, request.workingDirectory)))).flat(),
       ],
     };
   } catch (error) {
@@ -292,9 +295,9 @@ function writableFolders({ workingDirectory, mounts }: SandboxRequest): string[]
   return [workingDirectory, ...mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source)];
 }
 
-function reviewFolder(before: HostTraps, workingDirectory: string): Promise<string[]> {
+async function reviewFolder(before: HostTraps, workingDirectory: string): Promise<string[]> {
   const prefix = before.folder === workingDirectory ? '' : before.folder;
-  return reviewHostTraps(before, snapshotHostTraps(before.folder, { before }), prefix);
+  return reviewHostTraps(before, await snapshotHostTraps(before.folder, { before }), prefix);
 }
 
 function doubtsOf(state: string, replaced: readonly string[]): string[] {

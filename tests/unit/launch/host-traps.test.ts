@@ -15,9 +15,9 @@ afterEach(() => ground.remove());
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ground.project, stdio: 'ignore' });
 
 async function reviewAfter(change: () => void): Promise<string> {
-  const before = snapshotHostTraps(ground.project);
+  const before = await snapshotHostTraps(ground.project);
   change();
-  return (await reviewHostTraps(before, snapshotHostTraps(ground.project, { before }))).join('\n');
+  return (await reviewHostTraps(before, await snapshotHostTraps(ground.project, { before }))).join('\n');
 }
 
 describe('after a command, what it left for the host to run', () => {
@@ -127,9 +127,9 @@ describe('after a command, what it left for the host to run', () => {
   test('looks into the repository of a worktree too', async () => {
     git('-c', 'user.name=a', '-c', 'user.email=a@b.example', 'commit', '-q', '--allow-empty', '-m', 'one');
     git('worktree', 'add', '-q', `${ground.top}/tree`);
-    const before = snapshotHostTraps(`${ground.top}/tree`);
+    const before = await snapshotHostTraps(`${ground.top}/tree`);
     git('config', 'core.fsmonitor', 'evil');
-    const review = await reviewHostTraps(before, snapshotHostTraps(`${ground.top}/tree`, { before }));
+    const review = await reviewHostTraps(before, await snapshotHostTraps(`${ground.top}/tree`, { before }));
     expect(review.join()).toContain('core.fsmonitor=evil');
   });
 
@@ -261,11 +261,11 @@ describe('after a command, what it left for the host to run', () => {
 
   test('for root, names setuid and setgid files, and what became one', async () => {
     ground.file(`${ground.project}/tool`, 'x', 0o755);
-    const before = snapshotHostTraps(ground.project, { asRoot: true });
+    const before = await snapshotHostTraps(ground.project, { asRoot: true });
     ground.file(`${ground.project}/deep/made`, 'x');
     chmodSync(`${ground.project}/deep/made`, 0o4755);
     chmodSync(`${ground.project}/tool`, 0o2755);
-    const review = await reviewHostTraps(before, snapshotHostTraps(ground.project, { before, asRoot: true }));
+    const review = await reviewHostTraps(before, await snapshotHostTraps(ground.project, { before, asRoot: true }));
     expect(review.join('\n')).toContain('deep/made: who runs it becomes its owner');
     expect(review.join('\n')).toContain('Undo: chmod ug-s -- tool');
   });
