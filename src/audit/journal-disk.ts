@@ -27,6 +27,8 @@ export interface DiskOptions {
   readonly size: number;
   readonly head: Head;
   readonly fs: JournalFs;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** Something failed beside the path: a sync, an old file that could not be removed. */
   readonly onTrouble: (what: string, error: unknown) => void;
 }
@@ -37,6 +39,7 @@ export class JournalDisk {
   readonly #directory: string;
   readonly #fs: JournalFs;
   readonly #files: KeptFile[];
+  readonly #now: () => number;
   readonly #onTrouble: DiskOptions['onTrouble'];
   readonly #headFd: number;
   #fd: number;
@@ -48,6 +51,7 @@ export class JournalDisk {
     this.#directory = options.directory;
     this.#fs = options.fs;
     this.#files = options.files;
+    this.#now = options.now;
     this.#onTrouble = options.onTrouble;
     this.#head = options.head;
     this.#size = options.size;
@@ -69,7 +73,7 @@ export class JournalDisk {
   /** Oldest first; the last is the open one, as far as it is written. */
   get files(): readonly KeptFile[] {
     const open = this.#files.at(-1)!;
-    return [...this.#files.slice(0, -1), { ...open, bytes: this.#size, endedMs: Date.now() }];
+    return [...this.#files.slice(0, -1), { ...open, bytes: this.#size, endedMs: this.#now() }];
   }
 
   /** What the disk has left for us. A disk that does not say so does when it is written to. */
@@ -102,7 +106,7 @@ export class JournalDisk {
   /** Goes on in a new file. Only when the head is up to date. */
   rotate(): void {
     const old = this.#fd;
-    const full = { ...this.#files.at(-1)!, bytes: this.#size, endedMs: Date.now() };
+    const full = { ...this.#files.at(-1)!, bytes: this.#size, endedMs: this.#now() };
     this.#fd = this.#create(full.number + 1, this.#head.seq + 1);
     this.#files[this.#files.length - 2] = full;
     this.#size = 0;
@@ -146,7 +150,7 @@ export class JournalDisk {
   #create(number: number, firstSeq: number): number {
     const file = journalFile(this.#directory, number);
     const fd = this.#fs.openSync(file.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-    this.#files.push({ ...file, firstSeq, firstTime: isoTime(Date.now()), bytes: 0, endedMs: Date.now() });
+    this.#files.push({ ...file, firstSeq, firstTime: isoTime(this.#now()), bytes: 0, endedMs: this.#now() });
     return fd;
   }
 

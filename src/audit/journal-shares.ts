@@ -131,7 +131,8 @@ export class JournalShares {
     const nowMs = this.#now();
     if (nowMs - this.#scaleAtMs >= roomKnownForMs) {
       this.#scaleAtMs = nowMs;
-      this.#scale = Math.max(leastScale, Math.min(1, this.#options.room() * 2));
+      // Its square: in proportion alone, what is left would be halved again and again until nothing is.
+      this.#scale = Math.max(leastScale, Math.min(1, (this.#options.room() * 2) ** 2));
     }
     return this.#options.bytesPerDay() * this.#scale;
   }

@@ -241,6 +241,7 @@ export class Journal {
       files: found.files,
       size: found.size,
       head: { seq: found.seq, hash: found.hash, oldest: found.oldest },
+      now: this.#now,
       onTrouble: (what, error) => this.#log.error(what, { error }),
     });
     this.#fileBytes = found.size;
@@ -256,7 +257,7 @@ export class Journal {
     if (found.tornBytes > 0) {
       const text = `the last write was cut short by a crash; ${found.tornBytes} bytes of an unfinished record were cut off`;
       this.#log.warn(`journal: ${text}`);
-      this.append({ time: isoTime(Date.now()), note: 'recovered', text, count: found.tornBytes });
+      this.append({ time: isoTime(this.#now()), note: 'recovered', text, count: found.tornBytes });
       this.flush();
     }
   }

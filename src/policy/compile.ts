@@ -101,6 +101,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
       'budgets are set, but no entry of `allow` is a host of models (`conversation: true`): they hold nothing',
     );
   }
+  if (audit) warnAboutShares(audit, findings);
   warnAboutUnreachable(credentials, allow.rules, { github: github?.hosts ?? [], git: git?.hosts ?? [] }, findings);
 
   if (
@@ -227,4 +228,14 @@ function asksOf(change: EffectChange = { allow: [], ask: [], block: [] }): Set<G
 
 function asMap(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+/** With refusals, an eighth beside it, and all of a day at once: who can hold half of the journal takes room from others. */
+function warnAboutShares(audit: z.infer<typeof auditSection>, findings: Findings): void {
+  const { sandbox_bytes_per_day: share, keep_days: days, max_bytes: most } = audit;
+  if (days === 0 || (share > 0 && share * (9 / 8) * (days + 1) <= most / 2)) return;
+  const what = share === 0 ? 'as much as it likes' : `${share} bytes a day`;
+  findings.warn(
+    `audit: one sandbox may write ${what} and nothing goes for ${days} days, so it can hold more than half of audit.max_bytes: when that is full nothing is served. Lower audit.sandbox_bytes_per_day or audit.keep_days, or raise audit.max_bytes`,
+  );
 }

@@ -50,8 +50,15 @@ test('when it is old enough it goes, and the files are as many as were asked for
   journal.append(victim);
   flood(journal, 300);
   nowMs += 8 * day;
+  const before = journal.fileCount;
   flood(journal, 30);
-  expect(journal.fileCount).toBeLessThanOrEqual(2);
+  // The one that was open holds what came now: it is as young as that.
+  expect(journal.fileCount).toBeLessThan(before / 2);
+  nowMs += 8 * day;
+  flood(journal, 30);
+  nowMs += 8 * day;
+  flood(journal, 10);
+  expect(journal.fileCount).toBeLessThanOrEqual(3);
   expect(textOf(directory)).not.toContain('the-evidence');
   const found = await verifyJournal(directory);
   expect(found).toMatchObject({ ok: true, letGo: { chained: true } });

@@ -143,6 +143,21 @@ describe('a sandbox has a number of requests per minute', () => {
   });
 });
 
+test('who has written its share of the journal is refused in every way, and nobody else is', () => {
+  const limits = new RequestLimits({
+    limits: () => limitsWith({}),
+    meters: new LocalMeters(() => 0),
+    journalWaitMs: (id) => (id === 'loud' ? 90_000 : 0),
+  });
+  const loud = flowOf(sandboxWith({ id: 'loud' }));
+  const over = { code: 'limit.journal', status: 429, rule: 'audit.sandbox_bytes_per_day', retryAfterSeconds: 90 };
+  // The last is for a transparent connection, which nothing else counts here.
+  for (const way of ['admit', 'admitTunnel', 'admitRecord'] as const) {
+    expect(refusalOf(() => limits[way](loud))).toMatchObject(over);
+    expect(limits[way](flowOf(sandboxWith({ id: 'quiet' })))).toBeUndefined();
+  }
+});
+
 describe('a sandbox has a number of requests at a time', () => {
   test('one more than that is refused until one is over', () => {
     const { limits } = open({ concurrentRequests: 2 });

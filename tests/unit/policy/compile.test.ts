@@ -138,6 +138,15 @@ credentials:
 });
 
 describe('settings', () => {
+  test('a share of the journal with which one sandbox could hold half of it is warned about', async () => {
+    const warningsOf = async (audit: string) =>
+      (await policyOf(`version: 1\nallow: [{host: a.example}]\naudit: ${audit}\n`)).warnings;
+    expect(await warningsOf('{ sandbox_bytes_per_day: 900000000 }')).toEqual([]);
+    expect(await warningsOf('{ sandbox_bytes_per_day: 0, keep_days: 0 }')).toEqual([]);
+    for (const audit of ['{ sandbox_bytes_per_day: 1000000000 }', '{ sandbox_bytes_per_day: 0 }', '{ keep_days: 60 }'])
+      expect(await warningsOf(audit)).toEqual([expect.stringContaining('more than half of audit.max_bytes')]);
+  });
+
   test('have the documented defaults', async () => {
     const policy = await policyOf('version: 1\nallow: [{host: a.example}]\n');
     expect(policy.protectedBranches.map(({ text }) => text)).toEqual(['main', 'master']);
