@@ -135,7 +135,6 @@ async function lay(
         mounts: [],
         variables: [canaryVariable],
         hideEnvFiles: false,
-        gitConfig: 'read-only',
       },
       Promise.resolve(gateway.desk),
     );
