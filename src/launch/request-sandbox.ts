@@ -51,7 +51,7 @@ export async function requestSandbox(wish: SandboxWish): Promise<SandboxRequest>
     mounts: wish.mounts,
     variables: wish.variables,
     hideEnvFiles: wish.hideEnvFiles,
-    gitConfig: wish.gitConfig ?? 'read-only',
+    gitConfig: wish.gitConfig,
   };
 }
 

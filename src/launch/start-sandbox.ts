@@ -51,8 +51,8 @@ export interface SandboxRequest {
   /** `NAME` or `NAME=VALUE`. */
   readonly variables: readonly string[];
   readonly hideEnvFiles: boolean;
-  /** Whether the sandbox may change settings of git in the repositories that it can write. */
-  readonly gitConfig: GitConfigAccess;
+  /** Whether the sandbox may change settings of git in the repositories that it can write. Left out: no. */
+  readonly gitConfig?: GitConfigAccess | undefined;
   /** Called when everything is in order, right before the command has the terminal. */
   readonly onReady?: (ready: Pick<StartedSandbox, 'grant' | 'notices'>) => void;
   /** Programs beside the command's own that must be found inside. */
@@ -226,7 +226,7 @@ function draftSandbox(
     asked: request.mounts,
     ...guarded,
     hideEnvFiles: request.hideEnvFiles,
-    gitConfig: request.gitConfig,
+    gitConfig: request.gitConfig ?? 'read-only',
   });
   const { workingDirectory: source, stateFolder } = request;
   const named = [{ source, target: planned.workingDirectory }, ...request.mounts];
@@ -253,7 +253,7 @@ function finishPlan(
     hosts: grant.gitHosts,
     workingDirectory: request.workingDirectory,
     environment: request.environment,
-    gitConfig: request.gitConfig,
+    gitConfig: request.gitConfig ?? 'read-only',
   });
   const credentials = new Set(grant.credentials);
   const logins = new Set(grant.logins);

@@ -96,7 +96,6 @@ async function lay(ports: GroundPorts, plan: GroundPlan, later: (step: Undo) => 
         mounts: [],
         variables: [],
         hideEnvFiles: false,
-        gitConfig: 'read-only',
       },
       Promise.resolve(gateway.desk),
     );

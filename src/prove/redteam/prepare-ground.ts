@@ -138,7 +138,6 @@ async function lay(
         mounts: [],
         variables: [canaryVariable],
         hideEnvFiles: false,
-        gitConfig: 'read-only',
       },
       Promise.resolve(gateway.desk),
     );
