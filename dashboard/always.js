@@ -4,8 +4,8 @@ import { el, fileLines, fill, say } from './dom.js';
 import { ApiError, ask, change } from './gateway.js';
 import { cut, origin } from './text.js';
 
-/** @typedef {import('../src/flow/approvals.ts').Question} Question */
-/** @typedef {import('../src/admin/admin-ports.ts').PolicyLine} PolicyLine */
+/** @typedef {import('../src/path/approvals.ts').Question} Question */
+/** @typedef {import('../src/gateway/admin/admin-ports.ts').PolicyLine} PolicyLine */
 
 /**
  * @param {Question} question

@@ -4,7 +4,7 @@ import { age, ago, until } from './clock.js';
 import { byId, el, fill, keyed, say } from './dom.js';
 import { cut, fullTime } from './text.js';
 
-/** @typedef {import('../src/admin/admin-ports.ts').CredentialStatus} CredentialStatus */
+/** @typedef {import('../src/gateway/admin/admin-ports.ts').CredentialStatus} CredentialStatus */
 
 export function createCredentials() {
   const empty = byId('credentials-empty', HTMLParagraphElement);

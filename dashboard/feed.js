@@ -3,8 +3,8 @@
 import { byId, el, say } from './dom.js';
 import { clockTime, count, cut, fullTime, origin, took } from './text.js';
 
-/** @typedef {import('../src/admin/dashboard/shapes.ts').RequestLine} RequestLine */
-/** @typedef {import('../src/admin/dashboard/shapes.ts').FeedBatch} FeedBatch */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').RequestLine} RequestLine */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').FeedBatch} FeedBatch */
 
 const maxRows = 300;
 /** More than there are rows: a filter set later finds what came before. */
@@ -77,7 +77,7 @@ export function createFeed() {
   byId('filters', HTMLFormElement).addEventListener('submit', (event) => event.preventDefault());
   rows.addEventListener('click', (event) => {
     if (!(event.target instanceof Element) || event.target.closest('a') !== null) return;
-    // Text that somebody has just selected is not a wish to open the request.
+    // Text that somebody has just selected is not an access request to open the request.
     if (getSelection()?.isCollapsed !== false) event.target.closest('tr')?.querySelector('a')?.click();
   });
   rows.addEventListener('focusin', (event) => {

@@ -1,8 +1,8 @@
 // The page's one connection to its gateway: what it asks, what it changes, and the stream of what happens. Comes back by
 // itself when the gateway does; says so when its session has ended. Talks to nobody else.
 
-/** @typedef {import('../src/admin/dashboard/shapes.ts').PageState} PageState */
-/** @typedef {import('../src/admin/dashboard/shapes.ts').FeedBatch} FeedBatch */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').PageState} PageState */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').FeedBatch} FeedBatch */
 /** @typedef {'connecting' | 'live' | 'reconnecting' | 'crowded' | 'ended'} Connection */
 /** @typedef {Omit<PageState, 'requests'> & {readonly requests: FeedBatch}} Parts */
 

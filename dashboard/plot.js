@@ -3,7 +3,7 @@
 import { el, fill, say, svg } from './dom.js';
 import { clockTime } from './text.js';
 
-/** @typedef {import('../src/admin/dashboard/shapes.ts').TrafficPoint} TrafficPoint */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').TrafficPoint} TrafficPoint */
 /**
  * @typedef {object} Series
  * @property {string} name

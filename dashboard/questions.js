@@ -7,8 +7,8 @@ import { change } from './gateway.js';
 import { counted, cut, origin } from './text.js';
 import { titleWaiting } from './title.js';
 
-/** @typedef {import('../src/flow/approvals.ts').Question} Question */
-/** @typedef {import('../src/admin/dashboard/shapes.ts').AnswerBody} AnswerBody */
+/** @typedef {import('../src/path/approvals.ts').Question} Question */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').AnswerBody} AnswerBody */
 
 const restMs = 500;
 /** What of a path stands in the title of a card; the whole of a longer one stands below: nobody agrees to what is cut off. */
@@ -89,7 +89,7 @@ function titleOf(question) {
 function createCard(question, tell) {
   const problem = el('p', { class: 'problem', role: 'alert' });
   const titleId = `question-${question.id}`;
-  const isWish = question.requestId === null;
+  const isAccessRequest = question.requestId === null;
 
   /** @param {AnswerBody} answer */
   const give = async (answer) => {
@@ -124,9 +124,9 @@ function createCard(question, tell) {
   const always = el('button', { type: 'button' }, 'Always…');
   always.addEventListener('click', () => openAlways(question, scopeOf(scope), tell));
   const buttons = [once, forMinutes, always, deny];
-  // Nobody waits with a wish: there is nothing to let pass once.
-  once.hidden = isWish;
-  if (isWish) forMinutes.classList.add('primary');
+  // Nobody waits with an access request: there is nothing to let pass once.
+  once.hidden = isAccessRequest;
+  if (isAccessRequest) forMinutes.classList.add('primary');
 
   const whileGroup = el('span', { class: 'joined', role: 'group', 'aria-label': 'Approve for a while' });
   whileGroup.append(forMinutes, minutes, scope);
@@ -137,7 +137,7 @@ function createCard(question, tell) {
       'h3',
       { id: titleId },
       el('span', { class: 'who' }, question.sandbox),
-      isWish ? ' asks for ' : ' wants ',
+      isAccessRequest ? ' asks for ' : ' wants ',
       el('span', { class: 'method' }, question.method),
       ' ',
       el(
@@ -160,8 +160,8 @@ function createCard(question, tell) {
       ['Credential', question.credential === null ? 'none' : el('code', {}, question.credential)],
       ['Effect', question.effect],
       ['Repository', question.repository],
-      [isWish ? 'Forgotten' : 'Time left', until(question.untilMs, isWish ? 'in' : 'bare')],
-      ['Note', isWish ? 'Nobody waits: the agent asked on its own and tries again after your answer.' : null],
+      [isAccessRequest ? 'Forgotten' : 'Time left', until(question.untilMs, isAccessRequest ? 'in' : 'bare')],
+      ['Note', isAccessRequest ? 'Nobody waits: the agent asked on its own and tries again after your answer.' : null],
     ]),
     el('div', { class: 'buttons' }, ...(question.inVain === null ? [once, whileGroup, always] : []), deny),
     problem,

@@ -4,7 +4,7 @@ import { ago } from './clock.js';
 import { byId, el, fileLines, fill, keyed, say } from './dom.js';
 import { count, cut } from './text.js';
 
-/** @typedef {import('../src/admin/dashboard/shapes.ts').RefusalGroup} RefusalGroup */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').RefusalGroup} RefusalGroup */
 
 const maxShown = 50;
 

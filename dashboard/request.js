@@ -5,7 +5,7 @@ import { el, factList, fileLines, fill } from './dom.js';
 import { ask } from './gateway.js';
 import { bytes, count, cut, dollars, fullTime, origin, took } from './text.js';
 
-/** @typedef {import('../src/admin/dashboard/shapes.ts').RequestDetail} RequestDetail */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').RequestDetail} RequestDetail */
 
 /** @type {HTMLDialogElement | null} */
 let open = null;

@@ -6,8 +6,8 @@ import { byId, el, factList, fill, keyed, say } from './dom.js';
 import { change } from './gateway.js';
 import { bytes, count, counted, cut, dollars, origin } from './text.js';
 
-/** @typedef {import('../src/admin/dashboard/shapes.ts').SandboxView} SandboxView */
-/** @typedef {import('../src/flow/approvals.ts').Approval} Approval */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').SandboxView} SandboxView */
+/** @typedef {import('../src/path/approvals.ts').Approval} Approval */
 
 /** @param {(sandbox: string) => void} onShow the feed is wanted of this one alone */
 export function createSandboxes(onShow) {

@@ -3,7 +3,7 @@
 
 /**
  * Controls, format characters (bidi, zero width, tags), lone surrogates, private and unassigned ones, line separators, what may be
- * drawn as nothing (blank letters, variation selectors), the blank of Braille. As in src/kit/unseen.ts: a test compares them.
+ * drawn as nothing (blank letters, variation selectors), the blank of Braille. As in src/kit/text/unseen.ts: a test compares them.
  */
 const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 

@@ -5,7 +5,7 @@ import { byId, el, fill, say } from './dom.js';
 import { counted } from './text.js';
 import { titleHeard } from './title.js';
 
-/** @typedef {import('../src/admin/dashboard/shapes.ts').GatewayView} GatewayView */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').GatewayView} GatewayView */
 /** @typedef {import('./gateway.js').Connection} Connection */
 
 /** @param {GatewayView} gateway */

@@ -5,8 +5,8 @@ import { byId, el, fill } from './dom.js';
 import { createPlot } from './plot.js';
 import { bytes, clockTime, count, counted, dollars } from './text.js';
 
-/** @typedef {import('../src/admin/dashboard/shapes.ts').TrafficView} TrafficView */
-/** @typedef {import('../src/admin/dashboard/shapes.ts').TrafficPoint} TrafficPoint */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').TrafficView} TrafficView */
+/** @typedef {import('../src/gateway/dashboard/shapes.ts').TrafficPoint} TrafficPoint */
 
 const steps = 60;
 const ranges = [

@@ -30,7 +30,7 @@ await build({
   supported: { 'dynamic-import': false },
   define: {
     'import.meta.url': 'bundleUrl',
-    // src/policy/presets.ts says why.
+    // src/policy/schema/presets.ts says why.
     'globalThis.sallyportPresets': JSON.stringify(presets),
   },
   banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },

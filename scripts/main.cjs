@@ -9,7 +9,7 @@ const { join } = require('node:path');
 const { Script } = require('node:vm');
 
 // Before anything uses them: a look-up of a name keeps one of libuv's threads busy for as long as a name server likes, and of
-// four it may have two. src/forward/fair-lookups.ts shares them out among the sandboxes.
+// four it may have two. src/stages/forward/dial/fair-lookups.ts shares them out among the sandboxes.
 process.env.UV_THREADPOOL_SIZE ??= '16';
 
 // The bundler escapes what is not ASCII, so that this quick reading is the right one.

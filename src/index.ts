@@ -13,7 +13,7 @@
  *
  * @packageDocumentation
  */
-export { AdminError } from './admin/admin-error.ts';
+export { AdminError } from './gateway/admin/admin-error.ts';
 export type {
   CheckResult,
   CredentialStatus,
@@ -26,12 +26,7 @@ export type {
   Registered,
   Unregistered,
   WatchEvent,
-} from './admin/admin-ports.ts';
-export type { Approval, ApprovalScope, Asked, Question } from './flow/approvals.ts';
-export { MemoryOpen } from './kit/core-dumps.ts';
-export { HomeInUse } from './kit/home-in-use.ts';
-export type { Log, LogDetail } from './kit/log.ts';
-export { LaunchError, type LauncherName } from './launch/sandbox-plan.ts';
+} from './gateway/admin/admin-ports.ts';
 export type {
   Answer,
   CheckQuestion,
@@ -41,10 +36,20 @@ export type {
   RecordFilter,
   Registration,
   SallyportGateway,
-} from './library-gateway.ts';
-export type { RequestRecord } from './library-record.ts';
-export type { PolicySection } from './policy/explain-policy.ts';
-export type { PolicyError } from './policy/policy-error.ts';
-export { PolicyRejected } from './policy/policy-rejected.ts';
-export { runSandboxed, type SandboxMount, type SandboxOptions, type SandboxRun } from './run-sandboxed.ts';
-export { startGateway } from './start-library-gateway.ts';
+} from './gateway/library/library-gateway.ts';
+export type { RequestRecord } from './gateway/library/library-record.ts';
+export {
+  runSandboxed,
+  type SandboxMount,
+  type SandboxOptions,
+  type SandboxRun,
+} from './gateway/library/run-sandboxed.ts';
+export { startGateway } from './gateway/library/start-library-gateway.ts';
+export { HomeInUse } from './kit/files/home-in-use.ts';
+export { MemoryOpen } from './kit/process/core-dumps.ts';
+export type { Log, LogDetail } from './kit/text/log.ts';
+export type { Approval, ApprovalScope, Asked, Question } from './path/approvals.ts';
+export type { PolicySection } from './policy/explain/explain-policy.ts';
+export type { PolicyError } from './policy/schema/policy-error.ts';
+export { PolicyRejected } from './policy/schema/policy-rejected.ts';
+export { LaunchError, type LauncherName } from './sandbox/run/sandbox-plan.ts';

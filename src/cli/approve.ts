@@ -1,14 +1,14 @@
 // `sallyport approve` and `sallyport deny`: answers to requests that wait for a person, and a list of what waits. What a
 // sandbox has a say in is made harmless before it reaches the terminal. Writes no file itself: the gateway does.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { PolicyLine } from '../admin/admin-ports.ts';
-import type { Approval, ApprovalScope, Question } from '../flow/approvals.ts';
-import { askedAddress, isUsualPort } from './asked-address.ts';
+import type { PolicyLine } from '../gateway/admin/admin-ports.ts';
+import type { Approval, ApprovalScope, Question } from '../path/approvals.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { columns, printable } from './printable.ts';
-import { spanInWords } from './time-in-words.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { askedAddress, isUsualPort } from './terminal/asked-address.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { columns, printable } from './terminal/printable.ts';
+import { spanInWords } from './terminal/time-in-words.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface ApproveOptions {
   readonly for?: number;
@@ -110,7 +110,7 @@ async function isWanted(context: CliContext): Promise<boolean> {
     const hint = 'Run it in a terminal, or add --yes when this is what you want.';
     throw new CommandFailed(exitCode.usage, 'nobody can be asked whether to write it: this is no terminal', hint);
   }
-  const { openQuestions } = await import('./ask-person.ts');
+  const { openQuestions } = await import('./terminal/ask-person.ts');
   const questions = openQuestions(context.stdin, (text) => process.stderr.write(text));
   try {
     return await questions.askYesOrNo('Write it?', false);

@@ -3,13 +3,13 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { NamedJournal } from '../audit/merge.ts';
-import type { Intact, Verification } from '../audit/verify.ts';
-import type { MergedVerification } from '../audit/verify-merged.ts';
+import type { NamedJournal } from '../stages/audit/journal/merge.ts';
+import type { Intact, Verification } from '../stages/audit/journal/verify.ts';
+import type { MergedVerification } from '../stages/audit/journal/verify-merged.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { printable } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 const mergeExample = 'sallyport audit merge a=/mnt/gateway-a/journal b=/mnt/gateway-b/journal > merged.jsonl';
 
@@ -51,10 +51,10 @@ export function addAuditCommand(program: Command, context: CliContext): void {
 
 /** A gateway that has not served anything has no journal yet; a place that somebody names is there. */
 async function verifyAt(context: CliContext, named: string | undefined): Promise<Verification | MergedVerification> {
-  const { verifyJournal } = await import('../audit/verify.ts');
+  const { verifyJournal } = await import('../stages/audit/journal/verify.ts');
   if (named === undefined) return verifyJournal(context.places.journalDirectory);
   const path = resolve(context.cwd, named);
-  if (kindOf(path) === 'file') return (await import('../audit/verify-merged.ts')).verifyMerged(path);
+  if (kindOf(path) === 'file') return (await import('../stages/audit/journal/verify-merged.ts')).verifyMerged(path);
   return asNamed(path, await verifyJournal(path));
 }
 
@@ -89,7 +89,7 @@ function kindOf(path: string): 'file' | 'folder' {
 }
 
 async function merge(context: CliContext, named: readonly string[]): Promise<void> {
-  const { gatewayName, JournalChanged, mergeJournals, verifyEach } = await import('../audit/merge.ts');
+  const { gatewayName, JournalChanged, mergeJournals, verifyEach } = await import('../stages/audit/journal/merge.ts');
   const journals = named.map((one) => readName(context, one));
   const names = journals.map(({ name }) => name);
   for (const [i, name] of names.entries()) {

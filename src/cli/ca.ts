@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 export function addCaCommand(program: Command, context: CliContext): void {
   const ca = program

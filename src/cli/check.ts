@@ -2,11 +2,11 @@
 // The decision is the path's own; nothing is sent to the upstream.
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { CheckResult } from '../admin/admin-ports.ts';
+import type { CheckResult } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { joined, printable } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { joined, printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface CheckOptions {
   readonly sandbox?: string;

@@ -2,10 +2,10 @@
 // command, so that a test can run one without a terminal, and nothing reaches for globals.
 import type { Readable } from 'node:stream';
 import picocolors from 'picocolors';
-import { AdminClient } from '../admin/admin-client.ts';
-import { findHome, type Places, placesIn } from '../kit/home.ts';
-import { pathOutside } from '../kit/path-outside.ts';
-import { exitCode } from './exit-code.ts';
+import { AdminClient } from '../gateway/admin/admin-client.ts';
+import { findHome, type Places, placesIn } from '../kit/files/home.ts';
+import { pathOutside } from '../kit/process/path-outside.ts';
+import { exitCode } from './terminal/exit-code.ts';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
 

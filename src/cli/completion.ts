@@ -2,9 +2,9 @@
 // what the script asks for the names of sandboxes, credentials and questions: it prints plain names, or nothing.
 import { Argument, type Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
-import { bashCompletion, zshCompletion } from './completion-bash.ts';
-import { fishCompletion } from './completion-fish.ts';
-import { completionTree, type NameList, nameLists } from './completion-tree.ts';
+import { bashCompletion, zshCompletion } from './completion/completion-bash.ts';
+import { fishCompletion } from './completion/completion-fish.ts';
+import { completionTree, type NameList, nameLists } from './completion/completion-tree.ts';
 
 const scripts = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 

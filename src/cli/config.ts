@@ -5,9 +5,9 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { printable } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 export function addConfigCommand(program: Command, context: CliContext): void {
   const config = program
@@ -51,16 +51,16 @@ Examples:
   # yaml-language-server: $schema=./sallyport.schema.json`,
     )
     .action(async () => {
-      const { policyJsonSchema } = await import('../policy/json-schema.ts');
+      const { policyJsonSchema } = await import('../policy/schema/json-schema.ts');
       printJson(context, policyJsonSchema());
     });
 }
 
 async function approve(context: CliContext, named: string | undefined): Promise<void> {
   const [{ findConfigFile }, { approveConfig, doubtOf }, { thisMachine }] = await Promise.all([
-    import('../policy/load-policy.ts'),
-    import('../launch/written-folders.ts'),
-    import('../policy/machine-files.ts'),
+    import('../policy/load/load-policy.ts'),
+    import('../sandbox/traps/written-folders.ts'),
+    import('../policy/load/machine-files.ts'),
   ]);
   const { env, cwd, places } = context;
   const file = findConfigFile({ flag: named, env, cwd, home: thisMachine(env).home });
@@ -79,9 +79,9 @@ async function approve(context: CliContext, named: string | undefined): Promise<
 async function checkConfig(context: CliContext, file: string | undefined, json: boolean): Promise<void> {
   // Loaded only here: the other commands need neither the YAML parser nor the schema.
   const [{ findConfigFile, loadPolicy }, { formatPolicyError }, { thisMachine }] = await Promise.all([
-    import('../policy/load-policy.ts'),
-    import('../policy/policy-error.ts'),
-    import('../policy/machine-files.ts'),
+    import('../policy/load/load-policy.ts'),
+    import('../policy/schema/policy-error.ts'),
+    import('../policy/load/machine-files.ts'),
   ]);
   const machine = thisMachine();
   const flag = file === undefined ? undefined : resolve(context.cwd, file);

@@ -2,8 +2,8 @@
 // at from another machine, through a forwarded port.
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
-import { printable } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 export function addDashboardCommand(program: Command, context: CliContext): void {
   program

@@ -1,15 +1,15 @@
 // `sallyport demo`: one screen that shows what this is for. Needs no internet and no key: a real sandbox and a real gateway,
 // with pretend providers on this machine. Shows only what happened; what did not happen as it should ends it with 1.
 import { type Command, Option } from 'commander';
-import type { AdminPorts } from '../admin/admin-ports.ts';
-import type { LauncherName } from '../launch/sandbox-plan.ts';
+import type { AdminPorts } from '../gateway/admin/admin-ports.ts';
 import type { DemoResult } from '../prove/demo/run-demo.ts';
+import type { LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { CliContext } from './cli-context.ts';
-import { exitCode } from './exit-code.ts';
-import { printable } from './printable.ts';
-import { ProgressLine } from './progress-line.ts';
-import { interruption, rememberGateway } from './quiet-gateway.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { interruption, rememberGateway } from './steps/quiet-gateway.ts';
+import { exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
+import { ProgressLine } from './terminal/progress-line.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface DemoOptions {
   readonly launcher?: LauncherName;
@@ -48,7 +48,7 @@ export function addDemoCommand(program: Command, context: CliContext): void {
 }
 
 async function show(context: CliContext, options: DemoOptions): Promise<DemoResult> {
-  const { findLauncher } = await import('../launch/find-launcher.ts');
+  const { findLauncher } = await import('../sandbox/run/find-launcher.ts');
   const { runDemo } = await import('../prove/demo/run-demo.ts');
   const environment = { ...context.env };
   const launcher = await findLauncher({ wanted: options.launcher, environment });

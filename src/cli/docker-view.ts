@@ -2,12 +2,12 @@
 // It holds the Docker socket so that the gateway need not; it starts nothing and changes nothing.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { DockerApi } from '../kit/docker-api.ts';
-import { createDockerView } from '../kit/docker-view.ts';
-import { createLog } from '../kit/log.ts';
-import { listenOnUnixSocket } from '../kit/unix-listen.ts';
+import { DockerApi } from '../kit/docker/docker-api.ts';
+import { createDockerView } from '../kit/docker/docker-view.ts';
+import { listenOnUnixSocket } from '../kit/process/unix-listen.ts';
+import { createLog } from '../kit/text/log.ts';
 import type { CliContext } from './cli-context.ts';
-import { printable } from './printable.ts';
+import { printable } from './terminal/printable.ts';
 
 interface ViewOptions {
   readonly listen: string;

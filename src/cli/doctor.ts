@@ -1,19 +1,25 @@
 // `sallyport doctor`: is everything as it must be, on this machine, in the gateway that runs, and inside a sandbox; and if not,
 // what to do. Asks the running process and tries real requests; believes no file about what is live.
 import { type Command, Option } from 'commander';
-import { AdminRefused, GatewayUnreachable } from '../admin/admin-client.ts';
-import type { AdminPorts, CheckResult, CredentialStatus, HealthReport, PublicRecord } from '../admin/admin-ports.ts';
-import type { LauncherName } from '../launch/sandbox-plan.ts';
+import { AdminRefused, GatewayUnreachable } from '../gateway/admin/admin-client.ts';
+import type {
+  AdminPorts,
+  CheckResult,
+  CredentialStatus,
+  HealthReport,
+  PublicRecord,
+} from '../gateway/admin/admin-ports.ts';
 import { type Finding, findingsOf, isWell } from '../prove/doctor/finding.ts';
 import type { ConfigFacts, GatewayFacts } from '../prove/doctor/judge-gateway.ts';
 import type { RefusedRequest } from '../prove/doctor/judge-sandbox.ts';
 import type { RefusedRecord } from '../prove/doctor/try-runtimes.ts';
+import type { LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { CliContext } from './cli-context.ts';
-import { describeFindings, describeSum } from './doctor-report.ts';
-import { exitCode } from './exit-code.ts';
-import { ProgressLine } from './progress-line.ts';
-import { interruption, rememberGateway } from './quiet-gateway.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { describeFindings, describeSum } from './steps/doctor-report.ts';
+import { interruption, rememberGateway } from './steps/quiet-gateway.ts';
+import { exitCode } from './terminal/exit-code.ts';
+import { ProgressLine } from './terminal/progress-line.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface DoctorOptions {
   readonly sandbox?: string;
@@ -109,9 +115,9 @@ async function askGateway(context: CliContext): Promise<GatewayFacts> {
 
 async function readConfig(context: CliContext): Promise<ConfigFacts> {
   const [{ findConfigFile, loadPolicy }, { formatPolicyError }, { thisMachine }] = await Promise.all([
-    import('../policy/load-policy.ts'),
-    import('../policy/policy-error.ts'),
-    import('../policy/machine-files.ts'),
+    import('../policy/load/load-policy.ts'),
+    import('../policy/schema/policy-error.ts'),
+    import('../policy/load/machine-files.ts'),
   ]);
   const machine = thisMachine();
   const result = await loadPolicy(findConfigFile({ env: context.env, cwd: context.cwd, home: machine.home }), machine);
@@ -125,7 +131,7 @@ async function lookInside(
   { launcher: wanted, image }: DoctorOptions,
   progress: ProgressLine,
 ): Promise<Finding[]> {
-  const { findLauncher } = await import('../launch/find-launcher.ts');
+  const { findLauncher } = await import('../sandbox/run/find-launcher.ts');
   const { tryRuntimes } = await import('../prove/doctor/try-runtimes.ts');
   const { insideArea } = await import('../prove/doctor/judge-runtime.ts');
   const { ok, fail } = findingsOf(insideArea);
@@ -164,7 +170,7 @@ async function readRefusals(admin: AdminPorts): Promise<RefusedRecord[]> {
 /** Throws what the gateway says when it knows no such sandbox. */
 async function lookAtSandbox(context: CliContext, id: string): Promise<Finding[]> {
   const { judgeSandbox } = await import('../prove/doctor/judge-sandbox.ts');
-  const { processBirth } = await import('../kit/process-birth.ts');
+  const { processBirth } = await import('../kit/process/process-birth.ts');
   const record = await context.admin.call<PublicRecord>('GET', `/internal/containers/${encodeURIComponent(id)}`);
   const { credentials } = await context.admin.call<{ credentials: CredentialStatus[] }>('GET', '/internal/credentials');
   const namespace = record.namespace as { readonly pid: number } | null | undefined;

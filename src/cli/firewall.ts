@@ -1,13 +1,18 @@
 // `sallyport firewall`: the rules of the host for a sandbox network. `print` shows exactly what `apply` loads; `remove`
 // takes away what `apply` put there, and nothing else on the host is changed by either.
 import type { Command } from 'commander';
-import type { Standing } from '../enforce/apply-firewall.ts';
-import type { Ruleset } from '../enforce/ruleset.ts';
+import type { Standing } from '../sandbox/firewall/apply-firewall.ts';
+import type { Ruleset } from '../sandbox/firewall/ruleset.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { addNetworkOptions, type FirewallOptions, type SurveyedFirewall, surveyFirewall } from './firewall-survey.ts';
-import { columns, printable } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import {
+  addNetworkOptions,
+  type FirewallOptions,
+  type SurveyedFirewall,
+  surveyFirewall,
+} from './steps/firewall-survey.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { columns, printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 export function addFirewallCommand(program: Command, context: CliContext): void {
   const firewall = program
@@ -55,7 +60,7 @@ Examples:
   sudo sallyport firewall apply --bridge br0 --gateway 172.30.0.1 --pin 172.30.0.5=02:42:ac:1e:00:05@veth1a2b3c`,
     )
     .action(async (options: FirewallOptions & { watch?: boolean }, command: Command) => {
-      const { applyFirewall } = await import('../enforce/apply-firewall.ts');
+      const { applyFirewall } = await import('../sandbox/firewall/apply-firewall.ts');
       const survey = await surveyFirewall(context, options);
       const { ruleset, notes, pins } = await survey.now();
       tellNotes(context, notes);
@@ -77,7 +82,7 @@ function addStatus(firewall: Command, context: CliContext): void {
   )
     .addHelpText('after', '\nExamples:\n  sudo sallyport firewall status --network sandbox --gateway-container gateway')
     .action(async (options: FirewallOptions, command: Command) => {
-      const { countRefusals, judgeFirewall } = await import('../enforce/apply-firewall.ts');
+      const { countRefusals, judgeFirewall } = await import('../sandbox/firewall/apply-firewall.ts');
       const { ruleset, notes } = await (await surveyFirewall(context, options)).now();
       tellNotes(context, notes);
       const found = await judgeFirewall(ruleset);
@@ -129,10 +134,10 @@ async function remove(options: {
   all?: boolean;
   docker?: string;
 }): Promise<string[]> {
-  const { findFirewalls, removeFirewall } = await import('../enforce/apply-firewall.ts');
-  const { findBridge } = await import('../enforce/plan-firewall.ts');
-  const { tableName } = await import('../enforce/firewall-plan.ts');
-  const { DockerApi } = await import('../kit/docker-api.ts');
+  const { findFirewalls, removeFirewall } = await import('../sandbox/firewall/apply-firewall.ts');
+  const { findBridge } = await import('../sandbox/firewall/plan-firewall.ts');
+  const { tableName } = await import('../sandbox/firewall/firewall-plan.ts');
+  const { DockerApi } = await import('../kit/docker/docker-api.ts');
   if (options.all === true && (options.network !== undefined || options.bridge !== undefined)) {
     throw new CommandFailed(exitCode.usage, 'which one: --all, or the named network?');
   }
@@ -146,7 +151,7 @@ async function remove(options: {
 }
 
 async function watch(context: CliContext, survey: SurveyedFirewall): Promise<void> {
-  const { watchFirewall } = await import('../enforce/watch-firewall.ts');
+  const { watchFirewall } = await import('../sandbox/firewall/watch-firewall.ts');
   const stop = new AbortController();
   const end = (): void => stop.abort();
   process.on('SIGTERM', end);

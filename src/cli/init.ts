@@ -3,15 +3,15 @@
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Choices } from '../init/compose-config.ts';
-import type { Survey } from '../init/survey.ts';
-import type { ConfigInDoubt } from '../policy/config-in-doubt.ts';
+import type { Choices } from '../policy/init/compose-config.ts';
+import type { Survey } from '../policy/init/survey.ts';
+import type { ConfigInDoubt } from '../policy/load/config-in-doubt.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { choose } from './init-choices.ts';
-import { describeSurvey, nextCommand, ownCommand } from './init-report.ts';
-import { printable } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { choose } from './steps/init-choices.ts';
+import { describeSurvey, nextCommand, ownCommand } from './steps/init-report.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface InitOptions {
   readonly yes?: boolean;
@@ -79,10 +79,10 @@ interface Look {
 
 async function look(context: CliContext): Promise<Look> {
   const [{ surveyProject }, { thisMachine }, { findTool, isInPath }, { isDoubtful }] = await Promise.all([
-    import('../init/survey.ts'),
-    import('../policy/machine-files.ts'),
-    import('../launch/find-tool.ts'),
-    import('../launch/written-folders.ts'),
+    import('../policy/init/survey.ts'),
+    import('../policy/load/machine-files.ts'),
+    import('../sandbox/namespace/find-tool.ts'),
+    import('../sandbox/traps/written-folders.ts'),
   ]);
   const { env, cwd, userPath, places } = context;
   const machine = thisMachine(env);
@@ -103,8 +103,8 @@ async function look(context: CliContext): Promise<Look> {
 /** The configuration that the next command follows when it is told nothing. */
 async function foundBy({ env, cwd }: CliContext): Promise<string | null> {
   const [{ findConfigFile }, { thisMachine }] = await Promise.all([
-    import('../policy/load-policy.ts'),
-    import('../policy/machine-files.ts'),
+    import('../policy/load/load-policy.ts'),
+    import('../policy/load/machine-files.ts'),
   ]);
   return findConfigFile({ env, cwd, home: thisMachine(env).home });
 }
@@ -127,10 +127,10 @@ function isTaken(path: string): boolean {
 /** What we write must be what we accept: it is compiled before anybody sees it. */
 async function compose(survey: Survey, choices: Choices, file: string): Promise<string> {
   const [{ composeConfig }, { loadPolicyText }, { formatPolicyError }, { thisMachine }] = await Promise.all([
-    import('../init/compose-config.ts'),
-    import('../policy/load-policy.ts'),
-    import('../policy/policy-error.ts'),
-    import('../policy/machine-files.ts'),
+    import('../policy/init/compose-config.ts'),
+    import('../policy/load/load-policy.ts'),
+    import('../policy/schema/policy-error.ts'),
+    import('../policy/load/machine-files.ts'),
   ]);
   const text = composeConfig(survey, choices);
   const result = await loadPolicyText(text, file, dirname(file), thisMachine());
@@ -156,8 +156,8 @@ function refuseToGoOn(file: string, error: unknown): never {
 /** Why it is not followed all the same; null: it is. */
 async function write(context: CliContext, file: string, text: string): Promise<ConfigInDoubt | null> {
   const [{ writeFileAtomically }, { approveConfig, doubtOf }, { mkdir }] = await Promise.all([
-    import('../kit/atomic-file.ts'),
-    import('../launch/written-folders.ts'),
+    import('../kit/files/atomic-file.ts'),
+    import('../sandbox/traps/written-folders.ts'),
     import('node:fs/promises'),
   ]);
   await mkdir(dirname(file), { recursive: true });

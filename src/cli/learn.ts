@@ -2,13 +2,13 @@
 // it writes, and writes only when it is told to.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { LearnedSession, LearnedSessions } from '../learn/learned-sessions.ts';
+import type { LearnedSession, LearnedSessions } from '../policy/learn/learned-sessions.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { countLines, describeLearned, shownPath } from './learn-report.ts';
-import { columns, printable } from './printable.ts';
-import { agoInWords } from './time-in-words.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { countLines, describeLearned, shownPath } from './steps/learn-report.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { columns, printable } from './terminal/printable.ts';
+import { agoInWords } from './terminal/time-in-words.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface FileOption {
   readonly config?: string;
@@ -64,7 +64,7 @@ Examples:
       const edit = await plan(context, session, options);
       const json = wantsJson(command);
       if (!json) context.print(describeLearned(context, { ...session, refused: [] }, edit));
-      const { applyLearned } = await import('./apply-learned.ts');
+      const { applyLearned } = await import('./steps/apply-learned.ts');
       await applyLearned(context, edit);
       if (edit.leftOut.length === 0) sessions.forget(id);
       if (json) {
@@ -103,12 +103,12 @@ async function list(context: CliContext, json: boolean): Promise<void> {
 }
 
 async function openSessions(context: CliContext): Promise<LearnedSessions> {
-  const { LearnedSessions } = await import('../learn/learned-sessions.ts');
+  const { LearnedSessions } = await import('../policy/learn/learned-sessions.ts');
   return new LearnedSessions(context.places.home);
 }
 
 async function plan(context: CliContext, session: LearnedSession, { config }: FileOption) {
-  const { planApplication } = await import('./apply-learned.ts');
+  const { planApplication } = await import('./steps/apply-learned.ts');
   return planApplication(context, session, config === undefined ? undefined : resolve(context.cwd, config));
 }
 

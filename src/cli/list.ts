@@ -1,9 +1,9 @@
 // `sallyport list`: the sandboxes that may come through the door.
 import type { Command } from 'commander';
-import type { PublicRecord } from '../admin/admin-ports.ts';
+import type { PublicRecord } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
-import { columns, joined } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { columns, joined } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 const titles = ['ID', 'CONTAINER', 'ADDRESS', 'PROOF', 'MODE', 'UNTIL', 'SPENT', 'CREDENTIALS', 'REPOSITORIES'];
 

@@ -2,10 +2,10 @@
 // name is made harmless before it reaches the terminal.
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { GatewayUnreachable } from '../admin/admin-client.ts';
+import { GatewayUnreachable } from '../gateway/admin/admin-client.ts';
 import type { CliContext } from './cli-context.ts';
-import { printable } from './printable.ts';
-import { wantsJson } from './wants-json.ts';
+import { printable } from './terminal/printable.ts';
+import { wantsJson } from './terminal/wants-json.ts';
 
 interface LogsOptions {
   readonly follow?: boolean;
@@ -47,7 +47,7 @@ async function* readRecords(
     yield* context.admin.lines(`/internal/audit?${query}`);
   } catch (error) {
     if (!(error instanceof GatewayUnreachable) || !existsSync(context.places.journalDirectory)) throw error;
-    const { readJournal } = await import('../audit/read-journal.ts');
+    const { readJournal } = await import('../stages/audit/journal/read-journal.ts');
     const asked = { sandbox: options.sandbox ?? null, refusedOnly: options.refused === true, limit: options.lines };
     for await (const entry of readJournal(context.places.journalDirectory, {
       ...asked,

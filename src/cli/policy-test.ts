@@ -1,15 +1,15 @@
 // `sallyport policy test`: runs the cases of a team against a policy, with the code that decides on the path. Needs no gateway, no
 // credential and no network; changes nothing.
 import { dirname, relative, resolve } from 'node:path';
-import type { JudgeCase, JudgedCase, UntouchedEntry } from '../policy/case-verdict.ts';
+import { loadJudge } from '../gateway/load-service.ts';
+import type { JudgeCase, JudgedCase, UntouchedEntry } from '../policy/cases/case-verdict.ts';
+import type { PolicyCase, PolicyCases } from '../policy/cases/policy-cases.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
-import type { PolicyCase, PolicyCases } from '../policy/policy-cases.ts';
-import type { PolicyError, PolicyResult } from '../policy/policy-error.ts';
+import type { PolicyError, PolicyResult } from '../policy/schema/policy-error.ts';
 import type { CliContext } from './cli-context.ts';
-import { exitCode } from './exit-code.ts';
-import { loadJudge } from './load-service.ts';
-import { printable } from './printable.ts';
-import { printJson } from './wants-json.ts';
+import { exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson } from './terminal/wants-json.ts';
 
 export interface PolicyTestOptions {
   /** In place of what the files name. */
@@ -62,9 +62,9 @@ async function readAll(
 ): Promise<{ read: ReadFile[]; errors: PolicyError[] }> {
   // Loaded only here: the other commands need neither the YAML parser nor the schema.
   const [{ findConfigFile, loadPolicy }, { readPolicyCases }, { thisMachine }] = await Promise.all([
-    import('../policy/load-policy.ts'),
-    import('../policy/policy-cases.ts'),
-    import('../policy/machine-files.ts'),
+    import('../policy/load/load-policy.ts'),
+    import('../policy/cases/policy-cases.ts'),
+    import('../policy/load/machine-files.ts'),
   ]);
   const machine = thisMachine();
   const loaded = new Map<string | null, PolicyResult>();
@@ -102,13 +102,13 @@ function notReadable(file: string): { readonly ok: false; readonly errors: reado
 async function sayErrors(context: CliContext, errors: readonly PolicyError[], json: boolean): Promise<void> {
   context.exitCode = exitCode.usage;
   if (json) return printJson(context, { errors });
-  const { formatPolicyError } = await import('../policy/policy-error.ts');
+  const { formatPolicyError } = await import('../policy/schema/policy-error.ts');
   for (const error of errors) context.print(printable(formatPolicyError(error)));
   context.say(`${errors.length} ${errors.length === 1 ? 'error' : 'errors'}: no case was run.`);
 }
 
 async function runFile(cases: PolicyCases, policy: CompiledPolicy, judge: JudgeCase): Promise<RunFile> {
-  const { differences, untouchedEntries } = await import('../policy/case-verdict.ts');
+  const { differences, untouchedEntries } = await import('../policy/cases/case-verdict.ts');
   const run: RunCase[] = [];
   for (const tried of cases.cases) {
     const judged = await judge(policy, tried);

@@ -1,14 +1,14 @@
 // `sallyport policy`: the policy as code. `test` runs a team's cases, `explain` says in sentences what a sandbox may do. Neither
 // changes anything.
 import { type Command, Option } from 'commander';
-import { canonicalRepositoryPattern } from '../kit/repository-name.ts';
-import type { PolicySection } from '../policy/explain-policy.ts';
+import { canonicalRepositoryPattern } from '../kit/text/repository-name.ts';
+import type { PolicySection } from '../policy/explain/explain-policy.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
 import { type PolicyTestOptions, testPolicy } from './policy-test.ts';
-import { printable } from './printable.ts';
-import { gather, type RightsOptions } from './rights-options.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { gather, type RightsOptions } from './steps/rights-options.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 export function addPolicyCommand(program: Command, context: CliContext): void {
   const policy = program
@@ -98,10 +98,10 @@ async function ofSandbox(context: CliContext, options: ExplainFlags): Promise<re
 async function ofFile(context: CliContext, options: ExplainFlags): Promise<readonly PolicySection[]> {
   const [{ findConfigFile, loadPolicy }, { formatPolicyError }, { thisMachine }, { explainPolicy }] = await Promise.all(
     [
-      import('../policy/load-policy.ts'),
-      import('../policy/policy-error.ts'),
-      import('../policy/machine-files.ts'),
-      import('../policy/explain-policy.ts'),
+      import('../policy/load/load-policy.ts'),
+      import('../policy/schema/policy-error.ts'),
+      import('../policy/load/machine-files.ts'),
+      import('../policy/explain/explain-policy.ts'),
     ],
   );
   const machine = thisMachine();

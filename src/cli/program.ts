@@ -1,7 +1,7 @@
 // The command line as a whole: the list of commands, what they share, and how an error becomes words and an exit
 // code. Each command is in its own file; this one must not know what they do.
 import { Command } from 'commander';
-import { packageVersion } from '../kit/package-version.ts';
+import { packageVersion } from '../kit/files/package-version.ts';
 import { addApproveCommand, addDenyCommand } from './approve.ts';
 import { addAuditCommand } from './audit.ts';
 import { addCaCommand } from './ca.ts';
@@ -13,7 +13,6 @@ import { addDashboardCommand } from './dashboard.ts';
 import { addDemoCommand } from './demo.ts';
 import { addDockerViewCommand } from './docker-view.ts';
 import { addDoctorCommand } from './doctor.ts';
-import { exitCodeHelp, judgeError } from './exit-code.ts';
 import { addFirewallCommand } from './firewall.ts';
 import { addInitCommand } from './init.ts';
 import { addLearnCommand } from './learn.ts';
@@ -26,6 +25,7 @@ import { addRenewCommand } from './renew.ts';
 import { addRunCommand } from './run.ts';
 import { addSecretCommand } from './secret.ts';
 import { addShimCommand } from './shim.ts';
+import { exitCodeHelp, judgeError } from './terminal/exit-code.ts';
 import { addUninstallCommand } from './uninstall.ts';
 import { addUnregisterCommand } from './unregister.ts';
 import { addUpCommand } from './up.ts';

@@ -1,17 +1,17 @@
 // `sallyport redteam`: attacks the door from inside a real sandbox and says what held. Starts a gateway, a policy, a pretend
 // internet and sandboxes of its own; touches neither the user's gateway nor the user's secrets.
 import { type Command, Option } from 'commander';
-import type { Launcher, LauncherName } from '../launch/sandbox-plan.ts';
 import type { Attack } from '../prove/redteam/attack.ts';
 import { countVerdicts } from '../prove/redteam/judge.ts';
 import type { PreparedGround } from '../prove/redteam/prepare-ground.ts';
 import type { AttackResult } from '../prove/redteam/run-attacks.ts';
+import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { printable } from './printable.ts';
-import { ProgressLine } from './progress-line.ts';
-import { interruption, startQuietGateway } from './quiet-gateway.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { interruption, startQuietGateway } from './steps/quiet-gateway.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
+import { ProgressLine } from './terminal/progress-line.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface RedteamOptions {
   readonly launcher?: LauncherName;
@@ -112,7 +112,7 @@ async function begin(
   { env }: CliContext,
   options: RedteamOptions,
 ): Promise<{ launcher: Launcher; prepared: PreparedGround }> {
-  const { findLauncher } = await import('../launch/find-launcher.ts');
+  const { findLauncher } = await import('../sandbox/run/find-launcher.ts');
   const { prepareGround } = await import('../prove/redteam/prepare-ground.ts');
   const environment = { ...env };
   try {

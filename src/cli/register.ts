@@ -2,14 +2,14 @@
 // shown this once; the gateway keeps only its hash.
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { Grant, GrantedIdentity, PublicRecord } from '../admin/admin-ports.ts';
+import type { Grant, GrantedIdentity, PublicRecord } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { joined, printable } from './printable.ts';
-import { addRightsOptions, asRights, gather, type RightsOptions } from './rights-options.ts';
-import { exportLines, sandboxEnvironment } from './sandbox-environment.ts';
-import { printJson, wantsJson } from './wants-json.ts';
-import { prepareIdentityFolder, writeIdentity } from './write-identity.ts';
+import { addRightsOptions, asRights, gather, type RightsOptions } from './steps/rights-options.ts';
+import { exportLines, sandboxEnvironment } from './steps/sandbox-environment.ts';
+import { prepareIdentityFolder, writeIdentity } from './steps/write-identity.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { joined, printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface RegisterOptions extends RightsOptions {
   readonly id?: string;

@@ -1,9 +1,9 @@
 // `sallyport renew`: another 24 hours for a sandbox whose registration is not bound to a fixed end.
 import type { Command } from 'commander';
-import type { PublicRecord } from '../admin/admin-ports.ts';
+import type { PublicRecord } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
-import { printable } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 export function addRenewCommand(program: Command, context: CliContext): void {
   program

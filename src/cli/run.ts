@@ -1,17 +1,17 @@
 // `sallyport run`: the main job. A command in a sandbox that has no network but this door, no credential, and works
 // unmodified. The gateway lives in this process and ends with it, unless --gateway joins one that runs.
 import { type Command, Option } from 'commander';
-import type { CredentialStatus } from '../admin/admin-ports.ts';
-import { pathOutside } from '../kit/path-outside.ts';
-import type { Launcher, LauncherName } from '../launch/sandbox-plan.ts';
-import type { SandboxDesk, SandboxRequest, StartedSandbox } from '../launch/start-sandbox.ts';
+import type { CredentialStatus } from '../gateway/admin/admin-ports.ts';
+import type { OwnGateway } from '../gateway/own-gateway.ts';
+import { pathOutside } from '../kit/process/path-outside.ts';
+import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
+import type { SandboxRegistrar, SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import type { OwnGateway } from './own-gateway.ts';
-import { printable } from './printable.ts';
-import { addRightsOptions, asRights, gather, type RightsOptions } from './rights-options.ts';
-import { describeRefusals, describeRun, type Refused } from './run-report.ts';
-import { SignalPass } from './signal-pass.ts';
+import { addRightsOptions, asRights, gather, type RightsOptions } from './steps/rights-options.ts';
+import { describeRefusals, describeRun, type Refused } from './steps/run-report.ts';
+import { SignalPass } from './steps/signal-pass.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
 
 interface RunOptions extends RightsOptions {
   readonly id?: string;
@@ -109,27 +109,27 @@ async function begin(context: CliContext, command: readonly string[], options: R
   let own: Promise<OwnGateway> | null = null;
   let gateway: OwnGateway | null = null;
   let conclude: ((sandbox: string) => Promise<void>) | null = null;
-  const teaching = async (desk: SandboxDesk, gateway: OwnGateway | null): Promise<SandboxDesk> => {
-    if (options.learn !== true && options.learnApply !== true) return desk;
+  const teaching = async (registrar: SandboxRegistrar, gateway: OwnGateway | null): Promise<SandboxRegistrar> => {
+    if (options.learn !== true && options.learnApply !== true) return registrar;
     const session = await openLearning(context, options, gateway);
     conclude = session.conclude;
-    return session.desk(desk);
+    return session.registrar(registrar);
   };
   try {
     const asked = await asRequest(context, command, options, environment);
     const onReady: SandboxRequest['onReady'] = (ready) => announce(context, options, asked.launcher, ready, gateway);
     const request = { ...asked, onReady };
-    const { startSandbox } = await import('../launch/start-sandbox.ts');
+    const { startSandbox } = await import('../sandbox/run/start-sandbox.ts');
     // Loading the gateway takes the longest: it begins when the processes of the sandbox are on their way.
     const started = await startSandbox(request, async () => {
-      const { deskOfGateway, deskOfSocket } = await import('./sandbox-desk.ts');
+      const { registrarOfGateway, registrarOfSocket } = await import('../gateway/sandboxes/sandbox-registrar.ts');
       if (options.gateway === true) {
         if (options.dashboard === true) await announceRunningPage(context);
-        return teaching(deskOfSocket(context.admin), null);
+        return teaching(registrarOfSocket(context.admin), null);
       }
       own = startOwn(context, options);
       gateway = await own;
-      return teaching(deskOfGateway(gateway.desk), gateway);
+      return teaching(registrarOfGateway(gateway.admin), gateway);
     });
     return { started, own: gateway, learned: conclude && (() => conclude!(started.grant.id)) };
   } catch (error) {
@@ -139,19 +139,21 @@ async function begin(context: CliContext, command: readonly string[], options: R
 }
 
 interface Learning {
-  desk(desk: SandboxDesk): SandboxDesk;
+  registrar(registrar: SandboxRegistrar): SandboxRegistrar;
   conclude(sandbox: string): Promise<void>;
 }
 
 async function openLearning(context: CliContext, options: RunOptions, gateway: OwnGateway | null): Promise<Learning> {
-  const { concludeSession, learnByGateway, learnBySocket, learningDesk } = await import('./learn-session.ts');
-  const { learningMeans } = await import('./learn-report.ts');
-  const port = gateway === null ? learnBySocket(context.admin) : learnByGateway(gateway.desk);
+  const { concludeSession, learnByGateway, learnBySocket, learningRegistrar } = await import(
+    './steps/learn-session.ts'
+  );
+  const { learningMeans } = await import('./steps/learn-report.ts');
+  const port = gateway === null ? learnBySocket(context.admin) : learnByGateway(gateway.admin);
   const quiet = options.quiet === true;
   if (!quiet) context.say(learningMeans);
   const wishes = { apply: options.learnApply === true, quiet };
   return {
-    desk: (desk) => learningDesk(desk, port),
+    registrar: (registrar) => learningRegistrar(registrar, port),
     conclude: (sandbox) => concludeSession(context, port, sandbox, wishes),
   };
 }
@@ -162,9 +164,9 @@ async function stopOwn(own: Promise<OwnGateway> | null): Promise<void> {
 }
 
 async function startOwn(context: CliContext, options: RunOptions): Promise<OwnGateway> {
-  const { checkConfigIsTheUsers } = await import('./trusted-config.ts');
+  const { checkConfigIsTheUsers } = await import('../gateway/config/trusted-config.ts');
   await checkConfigIsTheUsers(context, options.config);
-  const { startOwnGateway } = await import('./own-gateway.ts');
+  const { startOwnGateway } = await import('../gateway/own-gateway.ts');
   const dashboard = options.dashboard === true;
   return startOwnGateway({ home: context.places.home, config: options.config, userKeys: true, dashboard });
 }
@@ -175,8 +177,8 @@ async function asRequest(
   options: RunOptions,
   environment: NodeJS.ProcessEnv,
 ): Promise<SandboxRequest> {
-  const { requestSandbox, writableIn } = await import('../launch/request-sandbox.ts');
-  const { parseMount } = await import('../launch/user-mounts.ts');
+  const { requestSandbox, writableIn } = await import('../sandbox/run/request-sandbox.ts');
+  const { parseMount } = await import('../sandbox/files/user-mounts.ts');
   const places = { cwd: context.cwd, home: environment.HOME ?? '/' };
   const mounts = [
     ...(options.mount ?? []).map((text) => parseMount(text, 'read-write', places)),
@@ -221,7 +223,7 @@ function announce(
     for (const notice of launcher.notice) context.say(`sallyport: ${printable(notice)}`);
     return;
   }
-  const credentials: readonly CredentialStatus[] | null = own?.desk.listCredentials() ?? null;
+  const credentials: readonly CredentialStatus[] | null = own?.admin.listCredentials() ?? null;
   context.say(
     describeRun(context, {
       launcher: launcher.name,
@@ -262,7 +264,7 @@ async function report(context: CliContext, { started, own }: Run): Promise<void>
   const records =
     own === null
       ? context.admin.lines(`/internal/audit?sandbox=${encodeURIComponent(id)}&refused=1&limit=${refusalsShown}`)
-      : own.desk.audit({ ...filter, signal: new AbortController().signal });
+      : own.admin.audit({ ...filter, signal: new AbortController().signal });
   const refused: Refused[] = [];
   try {
     for await (const record of records) refused.push(record as unknown as Refused);

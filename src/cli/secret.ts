@@ -1,13 +1,13 @@
 // `sallyport secret`: credentials that live in the gateway's memory only. A value comes on standard input, goes to the
 // admin socket, and is never taken from the command line, printed, or put in an error.
 import type { Command } from 'commander';
-import type { CredentialStatus } from '../admin/admin-ports.ts';
+import type { CredentialStatus } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { columns, joined, printable } from './printable.ts';
-import { readSecret } from './read-secret.ts';
-import { agoInWords, sinceInWords, untilInWords } from './time-in-words.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { columns, joined, printable } from './terminal/printable.ts';
+import { readSecret } from './terminal/read-secret.ts';
+import { agoInWords, sinceInWords, untilInWords } from './terminal/time-in-words.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 export function addSecretCommand(program: Command, context: CliContext): void {
   const secret = program

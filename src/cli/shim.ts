@@ -1,12 +1,12 @@
 // `sallyport shim`: the sidecar of a sandbox on another host or network. Starts it, says when it is ready, and stays until a
 // signal. What it does is in src/shim/, loaded only when it is asked for.
 import type { Command } from 'commander';
-import type { RunningShim } from '../shim/start-shim.ts';
+import type { RunningShim } from '../sandbox/shim/start-shim.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { printable } from './printable.ts';
-import { gather } from './rights-options.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { gather } from './steps/rights-options.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface ShimCommandOptions {
   readonly gateway: string;
@@ -58,7 +58,10 @@ export function describeShim({ sandbox, listen, gateway, expiresAt }: Omit<Runni
 }
 
 async function start(options: ShimCommandOptions): Promise<RunningShim> {
-  const [{ startShim }, { createLog }] = await Promise.all([import('../shim/start-shim.ts'), import('../kit/log.ts')]);
+  const [{ startShim }, { createLog }] = await Promise.all([
+    import('../sandbox/shim/start-shim.ts'),
+    import('../kit/text/log.ts'),
+  ]);
   try {
     return await startShim({ ...options, log: createLog() });
   } catch (error) {

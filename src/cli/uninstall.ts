@@ -1,11 +1,11 @@
 // `sallyport uninstall`: undoes what was put on this host. Says all of it first and asks; removes nothing that is not ours,
 // and tells what it leaves and what to do about that.
 import type { Command } from 'commander';
-import type { Found, Kept, Removable } from '../launch/uninstall-item.ts';
+import type { Found, Kept, Removable } from '../sandbox/uninstall/uninstall-item.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './exit-code.ts';
-import { printable } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface UninstallOptions {
   readonly yes?: boolean;
@@ -57,7 +57,7 @@ async function uninstall(context: CliContext, options: UninstallOptions, json: b
       'Look first: sallyport uninstall --dry-run. Then: sallyport uninstall --yes',
     );
   }
-  const { checkUnused, holdState } = await import('../launch/uninstall-in-use.ts');
+  const { checkUnused, holdState } = await import('../sandbox/uninstall/uninstall-in-use.ts');
   const host = await findOnHost(context, options);
   const hasState = host.removable.some(({ kind }) => kind === 'state');
   if (hasState) await checkUnused(context.places);
@@ -102,10 +102,10 @@ async function uninstall(context: CliContext, options: UninstallOptions, json: b
 }
 
 async function findOnHost(context: CliContext, options: UninstallOptions): Promise<Found> {
-  const { findState } = await import('../launch/uninstall-state.ts');
-  const { findConfiguration, findTrustedCas } = await import('../launch/uninstall-config.ts');
-  const { findRules } = await import('../launch/uninstall-rules.ts');
-  const { readMark } = await import('../enforce/ruleset.ts');
+  const { findState } = await import('../sandbox/uninstall/uninstall-state.ts');
+  const { findConfiguration, findTrustedCas } = await import('../sandbox/uninstall/uninstall-config.ts');
+  const { findRules } = await import('../sandbox/uninstall/uninstall-rules.ts');
+  const { readMark } = await import('../sandbox/firewall/ruleset.ts');
   const { homedir } = await import('node:os');
   const { env, cwd, places } = context;
   const userHome = env.HOME || homedir();
@@ -123,7 +123,7 @@ async function findDocker(context: CliContext, options: UninstallOptions, asks: 
   const wanted = options.docker === true;
   const unseen = { what: 'Docker', why: 'was not looked at', how: 'Where it was used: sallyport uninstall --docker' };
   if (!wanted && !asks) return { removable: [], kept: [unseen] };
-  const { findInDocker } = await import('../launch/uninstall-docker.ts');
+  const { findInDocker } = await import('../sandbox/uninstall/uninstall-docker.ts');
   try {
     return await findInDocker({ environment: context.env });
   } catch (error) {

@@ -1,9 +1,9 @@
 // `sallyport unregister`: a sandbox may no longer come through the door. Its open connections end.
 import type { Command } from 'commander';
-import type { Unregistered } from '../admin/admin-ports.ts';
+import type { Unregistered } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
-import { printable } from './printable.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 export function addUnregisterCommand(program: Command, context: CliContext): void {
   program

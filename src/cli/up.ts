@@ -2,13 +2,13 @@
 // configuration again, SIGTERM and SIGINT let open requests finish, a second one ends at once.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { checkConfigIsTheUsers } from '../gateway/config/trusted-config.ts';
+import type { Gateway, StartSummary } from '../gateway/contract.ts';
+import { loadService } from '../gateway/load-service.ts';
 import type { CliContext } from './cli-context.ts';
-import type { Gateway, StartSummary } from './gateway-port.ts';
-import { loadService } from './load-service.ts';
-import { printable } from './printable.ts';
-import { checkConfigIsTheUsers } from './trusted-config.ts';
-import { addUpOptions, listenOf, refuseCredentialVariables, type UpOptions } from './up-options.ts';
-import { printJson, wantsJson } from './wants-json.ts';
+import { addUpOptions, listenOf, refuseCredentialVariables, type UpOptions } from './steps/up-options.ts';
+import { printable } from './terminal/printable.ts';
+import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 /** The part of `process` that is needed, so that a test can send signals to the command alone. */
 export interface Signals {

@@ -1,16 +1,16 @@
 // `sallyport watch`: requests as they happen, and what waits for a person, answered with one key. While it runs somebody watches,
 // so that questions can be asked. In a pipe: a line for each event, and no question is ever put to the reader.
 import type { Command } from 'commander';
-import type { Question, Verdict } from '../flow/approvals.ts';
-import { askedAddress } from './asked-address.ts';
+import type { Question, Verdict } from '../path/approvals.ts';
 import type { CliContext } from './cli-context.ts';
-import { askGateway, followGateway } from './follow-gateway.ts';
-import { FullScreen, type ScreenOutput } from './full-screen.ts';
 import { describeRecord } from './logs.ts';
-import { printable } from './printable.ts';
-import { wantsJson } from './wants-json.ts';
-import { renderFrame } from './watch-frame.ts';
-import { type Action, type FeedRecord, WatchView } from './watch-view.ts';
+import { askedAddress } from './terminal/asked-address.ts';
+import { printable } from './terminal/printable.ts';
+import { wantsJson } from './terminal/wants-json.ts';
+import { askGateway, followGateway } from './watch/follow-gateway.ts';
+import { FullScreen, type ScreenOutput } from './watch/full-screen.ts';
+import { renderFrame } from './watch/watch-frame.ts';
+import { type Action, type FeedRecord, WatchView } from './watch/watch-view.ts';
 
 const askAgainMs = 2_000;
 /** For the seconds that questions have left. */

@@ -1,7 +1,7 @@
 // Where a connection was going before a REDIRECT or DNAT rule of this network namespace led it here, as the kernel
 // remembers it (SO_ORIGINAL_DST). Whoever connects cannot change it. Must never be taken for permission: it only says more.
 import { type Socket, SocketAddress } from 'node:net';
-import { loadSocketOptions } from './socket-option.ts';
+import { loadSocketOptions } from './process/socket-option.ts';
 
 export interface Place {
   /** In the one spelling that sockets report. */

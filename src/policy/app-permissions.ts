@@ -1,6 +1,6 @@
 // Which permissions of a GitHub App the allowed effects can use: a token is asked for no more than these. An effect that
 // is not here needs none beside reading, or is of an account and not of a repository.
-import type { GithubEffect } from '../flow/github-effects.ts';
+import type { GithubEffect } from '../path/github-effects.ts';
 import type { AppPermissions } from './compiled.ts';
 
 const reading: AppPermissions = {

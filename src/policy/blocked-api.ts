@@ -2,7 +2,7 @@
 // canonical path, because a JS regex from a file is a way to stop the gateway. Never decides which host it applies to.
 import { RE2JS } from 're2js';
 import type { BlockedApiPattern } from './compiled.ts';
-import type { Parsed } from './parsed.ts';
+import type { Parsed } from './schema/parsed.ts';
 
 const maxLength = 1024;
 

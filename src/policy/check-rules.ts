@@ -1,8 +1,8 @@
 // What is wrong, or worth saying, about rules that are each right by themselves: entries of `allow` that contradict each other,
 // that can never do what they say, credentials that nothing leads to. Never decides about a request.
-import type { GithubEffect } from '../flow/github-effects.ts';
+import type { GithubEffect } from '../path/github-effects.ts';
 import type { AllowRule, BlockedApiPattern, CredentialSpec, HostPattern } from './compiled.ts';
-import type { Findings } from './findings.ts';
+import type { Findings } from './schema/findings.ts';
 
 /** The first entry that covers a request decides: one that never comes first never asks, and somebody counts on it. */
 export function checkAsks(rules: readonly AllowRule[], findings: Findings): void {

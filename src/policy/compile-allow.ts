@@ -1,15 +1,15 @@
 // `allow`: entries of the document become rules. A preset brings its own rules; a package-manager preset brings the
 // hosts found in the user's own configuration. Never decides about a request.
 
-import { compileGlob } from '../kit/glob.ts';
-import { didYouMean } from './closest-word.ts';
+import { compileGlob } from '../kit/text/glob.ts';
 import type { AllowRule } from './compiled.ts';
-import type { Findings } from './findings.ts';
 import { exactHost } from './host-pattern.ts';
-import type { PackageFamily, PackageHosts } from './package-hosts.ts';
+import type { PackageFamily, PackageHosts } from './load/package-hosts.ts';
 import type { PackageOrigin } from './packages/package-origin.ts';
-import type { PresetCatalog } from './presets.ts';
-import { type AllowPresetDocument, type AllowRuleDocument, allowPreset, allowRule } from './schema.ts';
+import { didYouMean } from './schema/closest-word.ts';
+import type { Findings } from './schema/findings.ts';
+import type { PresetCatalog } from './schema/presets.ts';
+import { type AllowPresetDocument, type AllowRuleDocument, allowPreset, allowRule } from './schema/schema.ts';
 
 export interface CompiledAllow {
   readonly rules: AllowRule[];

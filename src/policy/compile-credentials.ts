@@ -1,13 +1,13 @@
 // `credentials`: names, places and sources, never values. The credentials of presets in use exist even when the
 // document does not mention them (they wait for `sallyport secret set`), so that what the sandbox sends is stripped.
 import type { AppPermissions, CredentialSpec, PathPattern, SourceSpec } from './compiled.ts';
-import { ownCredential, presetCredential } from './credential-schema.ts';
 import { isApi } from './effect-places.ts';
-import type { Findings } from './findings.ts';
-import { appSpecOf, enterprisePlacements, githubApp, ownAppCredential } from './github-app-schema.ts';
-import { type PresetCatalog, type PresetCredential, placesToStrip } from './presets.ts';
-import { fittingSource, loginWith, plainSourcesIn } from './source-fits.ts';
-import { literalSecret } from './source-schema.ts';
+import { ownCredential, presetCredential } from './schema/credential-schema.ts';
+import type { Findings } from './schema/findings.ts';
+import { appSpecOf, enterprisePlacements, githubApp, ownAppCredential } from './schema/github-app-schema.ts';
+import { type PresetCatalog, type PresetCredential, placesToStrip } from './schema/presets.ts';
+import { fittingSource, loginWith, plainSourcesIn } from './schema/source-fits.ts';
+import { literalSecret } from './schema/source-schema.ts';
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

@@ -11,10 +11,10 @@ import type {
   StoreSettings,
   UseLimits,
 } from './compiled-limits.ts';
-import type { Findings } from './findings.ts';
-import { budgetsSection, type DoorKeys, limitsSection, type UseKeys } from './limit-schema.ts';
-import type { MachineFiles } from './machine-files.ts';
-import { storeSection } from './store-schema.ts';
+import type { MachineFiles } from './load/machine-files.ts';
+import type { Findings } from './schema/findings.ts';
+import { budgetsSection, type DoorKeys, limitsSection, type UseKeys } from './schema/limit-schema.ts';
+import { storeSection } from './schema/store-schema.ts';
 
 export function compileLimits(value: unknown, findings: Findings): Limits | null {
   const checked = findings.check(limitsSection, value ?? {}, ['limits']);

@@ -3,10 +3,10 @@
 import { X509Certificate } from 'node:crypto';
 import { isAbsolute, join } from 'node:path';
 import type { CompiledPolicy, ResolveEntry } from './compiled.ts';
-import type { Findings } from './findings.ts';
 import { parseHostPattern } from './host-pattern.ts';
-import type { MachineFiles } from './machine-files.ts';
-import { resolveTarget, rootFiles, upstreamProxy, upstreamSection } from './settings-schema.ts';
+import type { MachineFiles } from './load/machine-files.ts';
+import type { Findings } from './schema/findings.ts';
+import { resolveTarget, rootFiles, upstreamProxy, upstreamSection } from './schema/settings-schema.ts';
 
 export function compileUpstream(
   value: unknown,

@@ -1,8 +1,8 @@
 // From a document to the compiled policy the stages read. Goes through every section, whatever is wrong in another,
 // so that a person sees all errors at once. Never decides about a request; never reads a secret.
 import * as z from 'zod';
-import { defaultEffects, type GithubEffect } from '../flow/github-effects.ts';
-import { compileGlob, type Glob } from '../kit/glob.ts';
+import { compileGlob, type Glob } from '../kit/text/glob.ts';
+import { defaultEffects, type GithubEffect } from '../path/github-effects.ts';
 import { permissionsFor } from './app-permissions.ts';
 import { checkAsks, checkTunnels, warnAboutBlockedAsks, warnAboutUnreachable } from './check-rules.ts';
 import { compileAllow } from './compile-allow.ts';
@@ -10,15 +10,15 @@ import { compileCredentials } from './compile-credentials.ts';
 import { compileBudgets, compileLimits, compileStore, hasBudget } from './compile-limits.ts';
 import { compileUpstream } from './compile-upstream.ts';
 import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec } from './compiled.ts';
-import type { PolicyDocument } from './document.ts';
 import { effectsByHost, placeAllowedEffects } from './effect-places.ts';
-import { Findings } from './findings.ts';
 import { HostIndex } from './host-index.ts';
-import type { MachineFiles } from './machine-files.ts';
-import type { PackageFamily, PackageHosts } from './package-hosts.ts';
-import type { PolicyResult } from './policy-error.ts';
-import type { PresetCatalog } from './presets.ts';
-import { strictKeys } from './schema.ts';
+import type { MachineFiles } from './load/machine-files.ts';
+import type { PackageFamily, PackageHosts } from './load/package-hosts.ts';
+import type { PolicyDocument } from './schema/document.ts';
+import { Findings } from './schema/findings.ts';
+import type { PolicyResult } from './schema/policy-error.ts';
+import type { PresetCatalog } from './schema/presets.ts';
+import { strictKeys } from './schema/schema.ts';
 import {
   approvalsSection,
   auditSection,
@@ -29,7 +29,7 @@ import {
   listenSection,
   policySection,
   secretsSection,
-} from './settings-schema.ts';
+} from './schema/settings-schema.ts';
 import { tokenEndpointsOf } from './token-endpoints.ts';
 
 export interface CompileInput {

@@ -1,10 +1,10 @@
 // The compiled form of the policy document: what the stages read. Types only, so that a stage can know the shape
 // of the policy without importing how it is made.
 
-import type { GithubEffect } from '../flow/github-effects.ts';
-import type { ProviderEffect } from '../flow/provider-effects.ts';
-import type { AuthMode } from '../flow/sandbox.ts';
-import type { Glob } from '../kit/glob.ts';
+import type { Glob } from '../kit/text/glob.ts';
+import type { GithubEffect } from '../path/github-effects.ts';
+import type { ProviderEffect } from '../path/provider-effects.ts';
+import type { AuthMode } from '../path/sandbox.ts';
 import type { Budgets, Limits, StoreSettings } from './compiled-limits.ts';
 
 /** Answers whether a canonical host is covered. `*.a.b` covers subdomains at any depth, never the apex. */

@@ -2,7 +2,7 @@
 // goes when an entry of `allow` names one. Never allows anything: that a request passes is for the rules to say.
 import type { AllowRule, CredentialSpec, EffectPaths, HostPattern, Placement } from './compiled.ts';
 import { HostIndex } from './host-index.ts';
-import type { PresetCatalog } from './presets.ts';
+import type { PresetCatalog } from './schema/presets.ts';
 
 export function effectsByHost(effects: readonly EffectPaths[]): (host: string) => readonly EffectPaths[] {
   const index = new HostIndex<EffectPaths>();

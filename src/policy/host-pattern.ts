@@ -1,9 +1,9 @@
 // Host patterns: an exact name, or `*.name` for its subdomains at any depth, never the apex. Reads what a person
 // wrote into the same canonical form the requests have (lower case, IDNA). Never accepts an address, in any spelling.
 import { domainToASCII } from 'node:url';
-import { insideHost } from '../flow/inside-host.ts';
+import { insideHost } from '../path/inside-host.ts';
 import type { HostPattern } from './compiled.ts';
-import type { Parsed } from './parsed.ts';
+import type { Parsed } from './schema/parsed.ts';
 
 const dnsName = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 // WHATWG URL "ends in a number": 127.1, 0x7f000001, 017700000001 and 2130706433 are addresses to some resolver.

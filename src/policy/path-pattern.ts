@@ -1,8 +1,8 @@
 // Path globs (kit/glob.ts), with words for every way to write one that would never match. Matched against the canonical
 // (decoded) path.
-import { compileGlob } from '../kit/glob.ts';
+import { compileGlob } from '../kit/text/glob.ts';
 import type { PathPattern } from './compiled.ts';
-import type { Parsed } from './parsed.ts';
+import type { Parsed } from './schema/parsed.ts';
 
 const maxLength = 1024;
 

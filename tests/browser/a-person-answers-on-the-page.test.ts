@@ -162,8 +162,8 @@ describe('a request that waits', () => {
 
 test('what an agent asks for, and why, stays text; approved for a while, it can go there', async () => {
   const reason = '<b>urgent</b>';
-  const wish = JSON.stringify({ url: 'https://docs.example.com/guide', method: 'GET', reason });
-  const sent = ground.curl('127.0.0.2', 'http://sallyport.internal/requests', '--json', wish);
+  const accessRequest = JSON.stringify({ url: 'https://docs.example.com/guide', method: 'GET', reason });
+  const sent = ground.curl('127.0.0.2', 'http://sallyport.internal/requests', '--json', accessRequest);
   expect(await sent).toBe('202');
   const asks = card('docs.example.com/guide');
   await asks.getByText(reason).waitFor();

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { PolicyLine } from '../../src/admin/admin-ports.ts';
+import type { PolicyLine } from '../../src/gateway/admin/admin-ports.ts';
 import { type ApprovalGround, openApprovalGround } from '../support/approval-ground.ts';
 import { eventually } from '../support/eventually.ts';
 import { askHttp2, openHttp2, TunnelAgent } from '../support/tunnel-client.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { buildCommand } from '../support/spawn-gateway.ts';
-import { fillJournal } from '../unit/audit/journal-fixture.ts';
+import { fillJournal } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 const records = 20_000;
 /** Longer than a command that is done waits for what still holds it. */

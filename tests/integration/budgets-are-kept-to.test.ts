@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLog } from '../../src/kit/log.ts';
-import { startGateway } from '../../src/service.ts';
+import { startGateway } from '../../src/gateway/service.ts';
+import { createLog } from '../../src/kit/text/log.ts';
 import { askOnce, type BudgetGround, openBudgetGround } from '../support/budget-ground.ts';
 import type { Answer } from '../support/fake-upstream.ts';
 import { eventStream, jsonAnswer } from '../support/pretend-provider.ts';

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createContext } from '../../src/cli/cli-context.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
-import { placeholderFor } from '../../src/kit/placeholder.ts';
+import { placeholderFor } from '../../src/kit/text/placeholder.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { runClient } from '../support/run-client.ts';
 import { makeTestCa } from '../support/test-ca.ts';

@@ -14,11 +14,11 @@ let script: string;
 
 /** Leads the container home and opens a door in it, serves one connection, and says what came of it. */
 const opener = `
-  import { leadContainerHome } from './src/launch/lead-container-home.ts';
-  import { openNamespaceDoor, closeNamespaceHandles } from './src/launch/open-namespace-door.ts';
+  import { bindContainerAddresses } from './src/sandbox/docker/bind-container-addresses.ts';
+  import { openNamespaceDoor, closeNamespaceHandles } from './src/sandbox/namespace/open-namespace-door.ts';
   const [pid, id] = [Number(process.argv[2]), process.argv[3]];
   try {
-    await leadContainerHome(pid, id);
+    await bindContainerAddresses(pid, id);
     const handles = await openNamespaceDoor({ pid, ports: [443] });
     handles.tcp.get(443).on('connection', (socket) => {
       socket.end('HTTP/1.0 200 OK\\r\\n\\r\\nserved at ' + socket.localAddress);

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLog } from '../../src/kit/log.ts';
+import { startGateway } from '../../src/gateway/service.ts';
 import { syntheticAddresses } from '../../src/kit/synthetic-address.ts';
-import { startGateway } from '../../src/service.ts';
+import { createLog } from '../../src/kit/text/log.ts';
 import {
   type ContainerGround,
   openContainerGround,
@@ -190,7 +190,7 @@ test('a gateway that ends leaves no way out, and when it is back it serves the s
   try {
     // Who was there is not known any more: the door is opened for a registration.
     expect(await howItEnds(kept)).toEqual(['ended 6', 'ended 7', 'ended 7']);
-    await back.desk.register(kept.registration());
+    await back.admin.register(kept.registration());
     expect((await kept.exec(curl(`https://${host}/`))).stdout).toBe('from the far side');
   } finally {
     await back.stop();

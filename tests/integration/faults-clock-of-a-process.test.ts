@@ -3,7 +3,7 @@
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
 import { startStreamingUpstream } from '../support/fake-upstream.ts';
 import { runClient } from '../support/run-client.ts';
 import { type BuiltCommand, buildCommand, type RunningGateway } from '../support/spawn-gateway.ts';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStreamingUpstream } from '../support/fake-upstream.ts';
 import { type BuiltCommand, buildCommand, type RunningGateway } from '../support/spawn-gateway.ts';

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
 import { eventually } from '../support/eventually.ts';
 import { type GitSandbox, openGitSandbox, remoteWords } from '../support/git-sandbox.ts';
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';

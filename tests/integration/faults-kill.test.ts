@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStreamingUpstream } from '../support/fake-upstream.ts';
 import { seededRandom } from '../support/seeded-random.ts';

@@ -1,9 +1,9 @@
 // What cannot wait for an answer (a connection, a tunnel) is parted in advance, among all workers of all gateways.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SharedStore } from '../../src/flow/shared-store.ts';
-import type { IpcStore } from '../../src/workers/ipc-store.ts';
-import { RecalledLeases } from '../../src/workers/recalled-leases.ts';
-import { SharedRegistrations } from '../../src/workers/shared-registrations.ts';
+import type { IpcStore } from '../../src/gateway/workers/ipc-store.ts';
+import { RecalledLeases } from '../../src/gateway/workers/recalled-leases.ts';
+import { SharedRegistrations } from '../../src/gateway/workers/shared-registrations.ts';
+import type { SharedStore } from '../../src/path/shared-store.ts';
 import { besideWorker } from '../support/beside-worker.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sandboxGitEnvironment, sandboxGitFiles } from '../../src/launch/sandbox-gitconfig.ts';
+import { sandboxGitEnvironment, sandboxGitFiles } from '../../src/sandbox/stubs/sandbox-gitconfig.ts';
 import { clientEnvironment } from '../support/client-environment.ts';
 import { GitFolder } from '../support/git-folder.ts';
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Question } from '../../src/flow/approvals.ts';
+import type { Question } from '../../src/path/approvals.ts';
 import { openWatch, type Watcher } from '../support/approval-ground.ts';
 import { eventually } from '../support/eventually.ts';
 import type { GitFolder } from '../support/git-folder.ts';

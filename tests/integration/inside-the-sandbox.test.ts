@@ -98,21 +98,21 @@ describe('an agent asks the door', () => {
     ];
     const nobody = await curl('-w', '%{http_code}', ...asking);
     expect(nobody.stdout).toMatch(/nobody is watching[\s\S]*sallyport watch[\s\S]*503$/);
-    expect(gateway.gateway.desk.questions.list()).toEqual([]);
+    expect(gateway.gateway.admin.questions.list()).toEqual([]);
     const leave = lookOn(gateway.gateway);
     try {
       const asked = await curl('-w', '%{http_code}', ...asking);
       expect(asked.stdout).toMatch(/^q[a-z0-9]{5} {2}waiting {2}GET https:\/\/docs\.example\/manual\n[\s\S]*202$/);
-      const [question] = gateway.gateway.desk.questions.list();
+      const [question] = gateway.gateway.admin.questions.list();
       expect(question).toMatchObject({ host: 'docs.example', path: '/manual', reason: 'to read it', requestId: null });
       expect((await curl('https://docs.example/manual')).stdout).toContain('domain.not-allowed');
       const answer = { answer: 'approve', for: 'minutes', minutes: 5, scope: 'path', by: 'a test' } as const;
-      await gateway.gateway.desk.questions.answer(question!.id, answer);
+      await gateway.gateway.admin.questions.answer(question!.id, answer);
       expect((await curl(`${page}/requests/${question!.id}`)).stdout).toMatch(/approved until/);
       expect((await curl('https://docs.example/manual')).stdout).toBe('the manual\n');
       expect((await curl('https://docs.example/other')).stdout).toContain('path.not-allowed');
       expect((await curl(...asking)).stdout).toContain('send the request');
-      expect(gateway.gateway.desk.questions.list()).toEqual([]);
+      expect(gateway.gateway.admin.questions.list()).toEqual([]);
     } finally {
       leave();
     }

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Grant } from '../../src/admin/admin-ports.ts';
+import type { Grant } from '../../src/gateway/admin/admin-ports.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Container, containerOf, podOf, readManifests, type Variant } from '../support/kubernetes-manifests.ts';
 import { layVolumes, type PodHost, runContainer, startContainer } from '../support/pod-container.ts';

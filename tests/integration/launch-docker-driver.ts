@@ -5,7 +5,7 @@ import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
-import type { SandboxPlan } from '../../src/launch/sandbox-plan.ts';
+import type { SandboxPlan } from '../../src/sandbox/run/sandbox-plan.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
 
 export interface DockerDriver {
@@ -35,7 +35,7 @@ process.exit(await running.ended);
 `;
 
 export function makeDockerDriver(folder: string): DockerDriver {
-  const entry = fileURLToPath(new URL('../../src/launch/docker.ts', import.meta.url));
+  const entry = fileURLToPath(new URL('../../src/sandbox/docker/docker.ts', import.meta.url));
   const outfile = join(folder, 'docker.mjs');
   buildSync({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' });
   const program = join(folder, 'driver.mjs');

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SandboxPlan } from '../../src/launch/sandbox-plan.ts';
+import type { SandboxPlan } from '../../src/sandbox/run/sandbox-plan.ts';
 import { startDockerd, type TestDockerd } from '../support/dockerd.ts';
 import { runClient } from '../support/run-client.ts';
 import { type DockerDriver, makeDockerDriver } from './launch-docker-driver.ts';

@@ -5,8 +5,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDockerLauncher } from '../../src/launch/docker.ts';
-import type { Mount, PreparedSandbox, RunningSandbox, SandboxPlan } from '../../src/launch/sandbox-plan.ts';
+import { createDockerLauncher } from '../../src/sandbox/docker/docker.ts';
+import type { Mount, PreparedSandbox, RunningSandbox, SandboxPlan } from '../../src/sandbox/run/sandbox-plan.ts';
 import { startDockerd, type TestDockerd } from '../support/dockerd.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeDockerDriver } from './launch-docker-driver.ts';

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } fr
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Mount } from '../../src/launch/sandbox-plan.ts';
+import type { Mount } from '../../src/sandbox/run/sandbox-plan.ts';
 import {
   type LaunchGround,
   type LaunchOrder,

@@ -15,7 +15,7 @@ import {
   type SallyportGateway,
   startGateway,
 } from '../../src/index.ts';
-import { findTool } from '../../src/launch/find-tool.ts';
+import { findTool } from '../../src/sandbox/namespace/find-tool.ts';
 import { eventually } from '../support/eventually.ts';
 
 const host = 'api.example.com';

@@ -13,7 +13,7 @@ let script: string;
 
 /** Opens a door for the process that is named, serves one connection, and says what came of it. */
 const opener = `
-  import { openNamespaceDoor, closeNamespaceHandles } from './src/launch/open-namespace-door.ts';
+  import { openNamespaceDoor, closeNamespaceHandles } from './src/sandbox/namespace/open-namespace-door.ts';
   try {
     const handles = await openNamespaceDoor({ pid: Number(process.argv[2]), ports: [443] });
     console.log('open');

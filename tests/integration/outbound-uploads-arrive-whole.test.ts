@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { placeholderFor } from '../../src/kit/placeholder.ts';
+import { placeholderFor } from '../../src/kit/text/placeholder.ts';
 import { startStreamingUpstream } from '../support/fake-upstream.ts';
 import { runClient } from '../support/run-client.ts';
 import { makeTestCa } from '../support/test-ca.ts';

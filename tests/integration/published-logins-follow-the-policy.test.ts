@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { createLog } from '../../src/kit/log.ts';
-import { startGateway } from '../../src/service.ts';
+import { startGateway } from '../../src/gateway/service.ts';
+import { createLog } from '../../src/kit/text/log.ts';
 import { eventually } from '../support/eventually.ts';
 
 test('a login that comes into the configuration is published, and is gone with it', async () => {

@@ -3,8 +3,7 @@
 // holes reported where there are some.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { startQuietGateway } from '../../src/cli/quiet-gateway.ts';
-import type { Launcher } from '../../src/launch/sandbox-plan.ts';
+import { startQuietGateway } from '../../src/cli/steps/quiet-gateway.ts';
 import { attackList } from '../../src/prove/redteam/attack-list.ts';
 import { type GroundPorts, prepareGround } from '../../src/prove/redteam/prepare-ground.ts';
 import {
@@ -16,6 +15,7 @@ import {
   providerHost,
 } from '../../src/prove/redteam/redteam-hosts.ts';
 import { type AttackResult, AttackRun } from '../../src/prove/redteam/run-attacks.ts';
+import type { Launcher } from '../../src/sandbox/run/sandbox-plan.ts';
 import { makeNamespace } from '../support/namespace.ts';
 
 /** Makes these attacks where hardly anything stops them, and clears the ground again. */

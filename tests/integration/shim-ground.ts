@@ -5,7 +5,7 @@ import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { IdentityFiles } from '../../src/shim/identity.ts';
+import type { IdentityFiles } from '../../src/sandbox/shim/identity.ts';
 import { copyBuiltDist } from '../support/built-dist.ts';
 import { eventually } from '../support/eventually.ts';
 import { asUser } from '../support/namespace.ts';

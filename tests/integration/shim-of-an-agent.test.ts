@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { Wire } from '../support/wire.ts';
-import { openPretendDoor, type PretendDoor } from '../unit/shim/pretend-door.ts';
-import { binding, makeIdentities } from '../unit/shim/pretend-identities.ts';
+import { openPretendDoor, type PretendDoor } from '../unit/sandbox/shim/pretend-door.ts';
+import { binding, makeIdentities } from '../unit/sandbox/shim/pretend-identities.ts';
 import { agentUid, curlAs, makeShimGround, otherUid, runAs, type ShimGround, shimUid } from './shim-ground.ts';
 
 const identities = makeIdentities();

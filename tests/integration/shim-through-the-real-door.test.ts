@@ -2,8 +2,8 @@
 import { chmodSync, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type IdentityFiles, readIdentity } from '../../src/shim/identity.ts';
-import { renewIdentity } from '../../src/shim/renew-identity.ts';
+import { type IdentityFiles, readIdentity } from '../../src/sandbox/shim/identity.ts';
+import { renewIdentity } from '../../src/sandbox/shim/renew-identity.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { ClientRun } from '../support/run-client.ts';
 import { makeTestCa } from '../support/test-ca.ts';

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { StoredRegistration } from '../../src/flow/shared-store.ts';
-import { createEmbeddedStore } from '../../src/store/embedded-store.ts';
-import { FileRegistrations } from '../../src/store/file-registrations.ts';
+import { createEmbeddedStore } from '../../src/gateway/store/embedded-store.ts';
+import { FileRegistrations } from '../../src/gateway/store/file-registrations.ts';
+import type { StoredRegistration } from '../../src/path/shared-store.ts';
 import { describeStore } from '../support/store-contract.ts';
 
 describeStore('embedded', async () => {

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { RedisLink } from '../../src/gateway/store/redis/redis-link.ts';
 import {
   type RegistrationChange,
   type SharedStore,
   type StoreAway,
   StoreUnavailable,
-} from '../../src/flow/shared-store.ts';
-import { RedisLink } from '../../src/store/redis-link.ts';
+} from '../../src/path/shared-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { RedisServer } from '../support/redis-server.ts';
@@ -272,7 +272,7 @@ describe('a store that cannot be used says what to do', () => {
     const directory = mkdtempSync(join(tmpdir(), 'sallyport-bundle-'));
     const outfile = join(directory, 'out.cjs');
     const contents = `
-      import { openRedisStore } from './src/store/redis-store.ts';
+      import { openRedisStore } from './src/gateway/store/redis/redis-store.ts';
       import { createSealedBox } from './src/kit/sealed-box.ts';
       const { settings, password } = JSON.parse(process.env.STORE);
       const seal = createSealedBox(Buffer.alloc(32), 'store');

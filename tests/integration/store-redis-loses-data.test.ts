@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { SharedStore } from '../../src/flow/shared-store.ts';
+import type { SharedStore } from '../../src/path/shared-store.ts';
 import { type CutLine, lineTo } from '../support/cut-line.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';

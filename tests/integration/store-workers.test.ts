@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { type StoredRegistration, StoreUnavailable } from '../../src/flow/shared-store.ts';
-import { createEmbeddedStore } from '../../src/store/embedded-store.ts';
-import { FileRegistrations } from '../../src/store/file-registrations.ts';
-import { createIpcStore } from '../../src/workers/ipc-store.ts';
-import { RecalledLeases } from '../../src/workers/recalled-leases.ts';
-import { SharedRegistrations } from '../../src/workers/shared-registrations.ts';
+import { createEmbeddedStore } from '../../src/gateway/store/embedded-store.ts';
+import { FileRegistrations } from '../../src/gateway/store/file-registrations.ts';
+import { createIpcStore } from '../../src/gateway/workers/ipc-store.ts';
+import { RecalledLeases } from '../../src/gateway/workers/recalled-leases.ts';
+import { SharedRegistrations } from '../../src/gateway/workers/shared-registrations.ts';
+import { type StoredRegistration, StoreUnavailable } from '../../src/path/shared-store.ts';
 import { besideWorker } from '../support/beside-worker.ts';
 import { describeStore, storedRegistration } from '../support/store-contract.ts';
 

@@ -2,10 +2,10 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ClientGone } from '../../src/flow/client-gone.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import { GitWireError } from '../../src/git-wire/git-wire-error.ts';
-import { encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
+import { ClientGone } from '../../src/path/exchange/client-gone.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import { GitWireError } from '../../src/protocols/git/git-wire-error.ts';
+import { encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
 import { type AskingGateway, gitHost, gitLogin, startAskingGateway } from '../support/asked-git-server.ts';
 import type { GitFolder } from '../support/git-folder.ts';
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';

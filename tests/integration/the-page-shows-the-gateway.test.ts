@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { FeedBatch, RefusalGroup, RequestDetail } from '../../src/admin/dashboard/shapes.ts';
 import { createContext } from '../../src/cli/cli-context.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
-import type { Question } from '../../src/flow/approvals.ts';
+import type { FeedBatch, RefusalGroup, RequestDetail } from '../../src/gateway/dashboard/shapes.ts';
+import type { Question } from '../../src/path/approvals.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { askPage, PageClient, type PageListener } from '../support/page-client.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';

@@ -2,7 +2,7 @@ import { type ClientRequest, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Question } from '../../src/flow/approvals.ts';
+import type { Question } from '../../src/path/approvals.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Wire } from '../support/wire.ts';
 import {

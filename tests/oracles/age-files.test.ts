@@ -4,9 +4,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { reveal, Secret } from '../../src/flow/secret.ts';
-import { AgeSource } from '../../src/inject/age-source.ts';
-import { FileSource } from '../../src/inject/file-source.ts';
+import { reveal, Secret } from '../../src/path/secret.ts';
+import { AgeSource } from '../../src/stages/inject/sources/age-source.ts';
+import { FileSource } from '../../src/stages/inject/sources/file-source.ts';
 import { runAtTerminal } from '../support/pty.ts';
 
 const value = 'sk-ant-api03-in-an-age-file';

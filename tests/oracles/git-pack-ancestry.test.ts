@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AncestryMemo, boundaryAnswer, isFastForward } from '../../src/git-wire/ancestry.ts';
-import { objectsOf } from '../unit/git-wire/pack-builder.ts';
+import { AncestryMemo, boundaryAnswer, isFastForward } from '../../src/protocols/git/objects/ancestry.ts';
+import { objectsOf } from '../unit/protocols/git/objects/pack-builder.ts';
 import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 
 const answerOf = (

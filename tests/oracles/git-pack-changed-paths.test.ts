@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ChangedPath, changedProtectedPaths } from '../../src/git-wire/changed-paths.ts';
-import type { Commit } from '../../src/git-wire/object-commit.ts';
-import { parseTree, treeBytes } from '../../src/git-wire/object-tree.ts';
-import { objectsOf } from '../unit/git-wire/pack-builder.ts';
+import { type ChangedPath, changedProtectedPaths } from '../../src/protocols/git/objects/changed-paths.ts';
+import type { Commit } from '../../src/protocols/git/objects/object-commit.ts';
+import { parseTree, treeBytes } from '../../src/protocols/git/objects/object-tree.ts';
+import { objectsOf } from '../unit/protocols/git/objects/pack-builder.ts';
 import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 
 const COMMITS = howMany(250);

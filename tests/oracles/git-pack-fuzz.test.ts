@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { GitWireError } from '../../src/git-wire/git-wire-error.ts';
-import { inflateSmall } from '../../src/git-wire/pack-inflate.ts';
-import { BLOB, readObjectHeader } from '../../src/git-wire/pack-object-header.ts';
-import type { PackObjects } from '../../src/git-wire/pack-objects.ts';
-import { objectsOf, type Part, packOf, scan, sealed } from '../unit/git-wire/pack-builder.ts';
+import { GitWireError } from '../../src/protocols/git/git-wire-error.ts';
+import { inflateSmall } from '../../src/protocols/git/objects/pack-inflate.ts';
+import { BLOB, readObjectHeader } from '../../src/protocols/git/objects/pack-object-header.ts';
+import type { PackObjects } from '../../src/protocols/git/objects/pack-objects.ts';
+import { objectsOf, type Part, packOf, scan, sealed } from '../unit/protocols/git/objects/pack-builder.ts';
 import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 
 const ROUNDS = howMany(800);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseCommit } from '../../src/git-wire/object-commit.ts';
-import { type ObjectType, oidOf } from '../../src/git-wire/object-id.ts';
-import type { PackObjects } from '../../src/git-wire/pack-objects.ts';
-import { objectsOf, scan } from '../unit/git-wire/pack-builder.ts';
+import { parseCommit } from '../../src/protocols/git/objects/object-commit.ts';
+import { type ObjectType, oidOf } from '../../src/protocols/git/objects/object-id.ts';
+import type { PackObjects } from '../../src/protocols/git/objects/pack-objects.ts';
+import { objectsOf, scan } from '../unit/protocols/git/objects/pack-builder.ts';
 import { Chance, GitRepository, seedOf } from './git-pack-ground.ts';
 
 const seed = seedOf('git-pack-objects');

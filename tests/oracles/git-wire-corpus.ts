@@ -1,7 +1,7 @@
 // Command streams of pushes for the differential and fuzz tests: put together from parts, among them the parts that
 // a second reading hides in, then damaged. Everything follows from a seed; nothing here parses.
 import { createHash } from 'node:crypto';
-import { encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
+import { encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
 import type { Random } from './http1-corpus.ts';
 
 const ZERO = '0'.repeat(40);

@@ -1,8 +1,8 @@
 // Ours against git's own receive-pack on hostile command streams: git must never act on a command, or see a push option,
 // that our reading of the same bytes did not have. Ours may refuse more. GIT_WIRE_SEED runs another corpus.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { GitWireError } from '../../src/git-wire/git-wire-error.ts';
-import { type ReceivePackRequest, ReceivePackRequestReader } from '../../src/git-wire/receive-pack-request.ts';
+import { GitWireError } from '../../src/protocols/git/git-wire-error.ts';
+import { type ReceivePackRequest, ReceivePackRequestReader } from '../../src/protocols/git/receive-pack-request.ts';
 import { pushStream } from './git-wire-corpus.ts';
 import { GitGround } from './git-wire-ground.ts';
 import { randomFrom } from './http1-corpus.ts';

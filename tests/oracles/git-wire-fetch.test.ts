@@ -8,10 +8,10 @@ import {
   parseLsRefs,
   renderFetchRequest,
   renderLsRefsRequest,
-} from '../../src/git-wire/fetch-v2.ts';
-import { FetchAnswerReader } from '../../src/git-wire/fetch-v2-answer.ts';
-import { GitRemoteError } from '../../src/git-wire/git-remote-error.ts';
-import { oidOf } from '../../src/git-wire/object-id.ts';
+} from '../../src/protocols/git/fetch-v2.ts';
+import { FetchAnswerReader } from '../../src/protocols/git/fetch-v2-answer.ts';
+import { GitRemoteError } from '../../src/protocols/git/git-remote-error.ts';
+import { oidOf } from '../../src/protocols/git/objects/object-id.ts';
 import { type AskingGateway, gitHost, gitLogin, startAskingGateway } from '../support/asked-git-server.ts';
 import type { GitFolder } from '../support/git-folder.ts';
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';

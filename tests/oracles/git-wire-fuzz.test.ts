@@ -1,13 +1,13 @@
 // Damaged and random bytes for every parser of the wire: no crash, no hang, no error but a GitWireError, and the same
 // outcome however the stream is cut. Fixed counts; everything follows from the seed that is printed.
 import { describe, expect, test } from 'vitest';
-import { AdvertisementReader } from '../../src/git-wire/advertisement.ts';
-import { parseLsRefs } from '../../src/git-wire/fetch-v2.ts';
-import { FetchAnswerReader } from '../../src/git-wire/fetch-v2-answer.ts';
-import { GitWireError } from '../../src/git-wire/git-wire-error.ts';
-import { delimPkt, encodePkt, flushPkt, PktReader } from '../../src/git-wire/pkt-line.ts';
-import { ReceivePackRequestReader } from '../../src/git-wire/receive-pack-request.ts';
-import { AdvertisementRewriter, pushAdvertisementChange } from '../../src/git-wire/rewrite-advertisement.ts';
+import { AdvertisementReader } from '../../src/protocols/git/advertisement.ts';
+import { parseLsRefs } from '../../src/protocols/git/fetch-v2.ts';
+import { FetchAnswerReader } from '../../src/protocols/git/fetch-v2-answer.ts';
+import { GitWireError } from '../../src/protocols/git/git-wire-error.ts';
+import { delimPkt, encodePkt, flushPkt, PktReader } from '../../src/protocols/git/pkt-line.ts';
+import { ReceivePackRequestReader } from '../../src/protocols/git/receive-pack-request.ts';
+import { AdvertisementRewriter, pushAdvertisementChange } from '../../src/protocols/git/rewrite-advertisement.ts';
 import { damage, pushStream } from './git-wire-corpus.ts';
 import { cut, type Random, randomFrom } from './http1-corpus.ts';
 

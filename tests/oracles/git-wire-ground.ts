@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
+import { encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
 
 export interface Ran {
   readonly code: number;

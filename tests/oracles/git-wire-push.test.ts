@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseAdvertisement } from '../../src/git-wire/advertisement.ts';
-import { encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
-import { type ReceivePackRequest, ReceivePackRequestReader } from '../../src/git-wire/receive-pack-request.ts';
-import { renderRefusedPush } from '../../src/git-wire/report.ts';
-import { pushAdvertisementChange, rewriteAdvertisement } from '../../src/git-wire/rewrite-advertisement.ts';
+import { parseAdvertisement } from '../../src/protocols/git/advertisement.ts';
+import { encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
+import { type ReceivePackRequest, ReceivePackRequestReader } from '../../src/protocols/git/receive-pack-request.ts';
+import { renderRefusedPush } from '../../src/protocols/git/report.ts';
+import { pushAdvertisementChange, rewriteAdvertisement } from '../../src/protocols/git/rewrite-advertisement.ts';
 import { GitGround, type PushServer, type PushServerOptions, servePushes } from './git-wire-ground.ts';
 
 const ground = new GitGround();

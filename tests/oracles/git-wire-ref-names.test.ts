@@ -2,7 +2,7 @@
 // that matter. The names follow from the seed that is printed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { isRefName } from '../../src/git-wire/ref-name.ts';
+import { isRefName } from '../../src/protocols/git/ref-name.ts';
 import { randomFrom } from './http1-corpus.ts';
 
 const SEED = 20260801;

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
-import { loadGraphqlTable, loadRestTable } from '../../src/authorize/github/operation-table.ts';
-import type { Identified } from '../../src/flow/flow.ts';
-import { type GithubEffect, githubEffects } from '../../src/flow/github-effects.ts';
-import { HeaderList } from '../../src/flow/header-list.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import { judgeCase } from '../../src/judge-cases.ts';
+import { judgeCase } from '../../src/gateway/decisions/judge-cases.ts';
+import { type RehearsePorts, rehearse } from '../../src/gateway/decisions/rehearse.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import type { Identified } from '../../src/path/flow.ts';
+import { type GithubEffect, githubEffects } from '../../src/path/github-effects.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import type { PolicyCase } from '../../src/policy/cases/policy-cases.ts';
 import type { CompiledPolicy } from '../../src/policy/compiled.ts';
-import type { PolicyCase } from '../../src/policy/policy-cases.ts';
-import { type RehearsePorts, rehearse } from '../../src/rehearse.ts';
+import { createAuthorizeStage } from '../../src/stages/authorize/authorize-stage.ts';
+import { loadGraphqlTable, loadRestTable } from '../../src/stages/authorize/github/operation-table.ts';
 import { acceptedFlow, callerFrom, canonicalOf, noGitPorts, sandboxWith } from '../support/hand-made-flow.ts';
 import { requestLimits } from '../support/hand-made-gate.ts';
 import { githubPolicy } from '../support/hand-made-policy.ts';
-import { type ScriptedExchange, withBody } from '../unit/flow/scripted-exchange.ts';
+import { type ScriptedExchange, withBody } from '../unit/path/exchange/scripted-exchange.ts';
 import { foreign, inputOf, nodes, own, spellingsOf } from './github-spellings.ts';
 
 interface Asked {

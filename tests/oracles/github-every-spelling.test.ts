@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../src/authorize/decide.ts';
-import { authorizeGithub } from '../../src/authorize/github/authorize-github.ts';
-import type { AskingGithub } from '../../src/authorize/github/github-ports.ts';
-import type { GraphqlRefWrite } from '../../src/authorize/github/graphql/ref-write.ts';
-import { hasJudgedBody, judgeGithubBody } from '../../src/authorize/github/judge-body.ts';
-import { loadGraphqlTable, loadRestTable } from '../../src/authorize/github/operation-table.ts';
-import type { Identified, Permission } from '../../src/flow/flow.ts';
-import { defaultEffects, type GithubEffect, githubEffects } from '../../src/flow/github-effects.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
+import type { Identified, Permission } from '../../src/path/flow.ts';
+import { defaultEffects, type GithubEffect, githubEffects } from '../../src/path/github-effects.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import { decide } from '../../src/stages/authorize/decide.ts';
+import { authorizeGithub } from '../../src/stages/authorize/github/authorize-github.ts';
+import type { AskingGithub } from '../../src/stages/authorize/github/github-ports.ts';
+import type { GraphqlRefWrite } from '../../src/stages/authorize/github/graphql/ref-write.ts';
+import { hasJudgedBody, judgeGithubBody } from '../../src/stages/authorize/github/judge-body.ts';
+import { loadGraphqlTable, loadRestTable } from '../../src/stages/authorize/github/operation-table.ts';
 import {
   acceptedFlow,
   callerFrom,

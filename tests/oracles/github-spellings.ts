@@ -1,11 +1,12 @@
 // Every way to spell a call of GitHub's API that the tables know: each operation under each host, prefix and second name,
 // for a repository of one's choice; each mutation as a minimal document.
-import { loadGraphqlInputs } from '../../src/authorize/github/graphql/graphql-inputs.ts';
-import { judgeGraphql } from '../../src/authorize/github/graphql/judge-graphql.ts';
-import type { NodeFacts } from '../../src/authorize/github/graphql/node-facts.ts';
-import type { GraphqlRefWrite } from '../../src/authorize/github/graphql/ref-write.ts';
-import { loadGraphqlTable, loadRestTable, type RestLine } from '../../src/authorize/github/operation-table.ts';
-import { defaultEffects, type GithubEffect } from '../../src/flow/github-effects.ts';
+
+import { defaultEffects, type GithubEffect } from '../../src/path/github-effects.ts';
+import { loadGraphqlInputs } from '../../src/stages/authorize/github/graphql/graphql-inputs.ts';
+import { judgeGraphql } from '../../src/stages/authorize/github/graphql/judge-graphql.ts';
+import type { NodeFacts } from '../../src/stages/authorize/github/graphql/node-facts.ts';
+import type { GraphqlRefWrite } from '../../src/stages/authorize/github/graphql/ref-write.ts';
+import { loadGraphqlTable, loadRestTable, type RestLine } from '../../src/stages/authorize/github/operation-table.ts';
 
 export const own = 'acme/widgets';
 export const foreign = 'acme/secrets';

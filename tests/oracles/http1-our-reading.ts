@@ -1,8 +1,8 @@
 // What our codec makes of a stream that comes in parts: the loop a connection would run, with nothing else in it.
-import { BodyReader } from '../../src/http1/body-reader.ts';
-import { Http1Error } from '../../src/http1/http1-error.ts';
-import { parseRequestHead } from '../../src/http1/request-head.ts';
-import { parseResponseHead } from '../../src/http1/response-head.ts';
+import { BodyReader } from '../../src/protocols/http1/body-reader.ts';
+import { Http1Error } from '../../src/protocols/http1/http1-error.ts';
+import { parseRequestHead } from '../../src/protocols/http1/request-head.ts';
+import { parseResponseHead } from '../../src/protocols/http1/response-head.ts';
 
 /** One message, in the form in which two parsers are compared. Field lists are [name, value, name, value…]. */
 export interface ReadMessage {

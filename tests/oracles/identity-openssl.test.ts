@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { IdentityCa } from '../../src/accept/identity-ca.ts';
+import { IdentityCa } from '../../src/stages/accept/tls/identity-ca.ts';
 import { forgeCertificate } from '../support/forged-certificate.ts';
 
 let directory: string;

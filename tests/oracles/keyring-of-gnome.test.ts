@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { reveal } from '../../src/flow/secret.ts';
-import { KeyringSource } from '../../src/inject/keyring-source.ts';
+import { reveal } from '../../src/path/secret.ts';
+import { KeyringSource } from '../../src/stages/inject/sources/keyring-source.ts';
 import { eventually } from '../support/eventually.ts';
 import { runClient } from '../support/run-client.ts';
 

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openCa } from '../../src/accept/ca.ts';
-import { LeafMinter } from '../../src/accept/leaf.ts';
+import { openCa } from '../../src/stages/accept/tls/ca.ts';
+import { LeafMinter } from '../../src/stages/accept/tls/leaf.ts';
 
 let directory: string;
 let caPath: string;

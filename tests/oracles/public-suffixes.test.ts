@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { getDomain, getPublicSuffix } from 'tldts';
 import { expect, test } from 'vitest';
-import { publicSuffixes, registrableDomain, suffixOf } from '../../src/learn/public-suffixes.ts';
+import { publicSuffixes, registrableDomain, suffixOf } from '../../src/policy/learn/public-suffixes.ts';
 
 const options = { allowPrivateDomains: true, validateHostname: false, extractHostname: false } as const;
 const { rules, exceptions, above } = publicSuffixes();

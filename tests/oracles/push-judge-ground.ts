@@ -2,11 +2,11 @@
 // that a client with another part would make. The server's answers come from git itself.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { GitServer } from '../../src/authorize/git/git-server.ts';
-import type { RemoteRef } from '../../src/git-wire/fetch-v2.ts';
-import { GitRemoteError } from '../../src/git-wire/git-remote-error.ts';
-import { type Commit, parseCommit } from '../../src/git-wire/object-commit.ts';
-import type { ObjectType } from '../../src/git-wire/object-id.ts';
+import type { RemoteRef } from '../../src/protocols/git/fetch-v2.ts';
+import { GitRemoteError } from '../../src/protocols/git/git-remote-error.ts';
+import { type Commit, parseCommit } from '../../src/protocols/git/objects/object-commit.ts';
+import type { ObjectType } from '../../src/protocols/git/objects/object-id.ts';
+import type { GitServer } from '../../src/stages/authorize/git/git-server.ts';
 import type { Chance, GitRepository } from './git-pack-ground.ts';
 
 const paths = [

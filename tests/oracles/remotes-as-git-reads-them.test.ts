@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { remotesIn } from '../../src/init/find-remotes.ts';
+import { remotesIn } from '../../src/policy/init/find-remotes.ts';
 
 test('remotes that git wrote are read as git reads them', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-remotes-'));

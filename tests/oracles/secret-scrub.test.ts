@@ -1,9 +1,9 @@
 // The search for credentials against a slow one that is written in another way: any secrets, in any form, in any pieces.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Secret } from '../../src/flow/secret.ts';
-import { KnownSecrets } from '../../src/inject/known-secrets.ts';
-import { Scrubs } from '../../src/inject/secret-scrub.ts';
+import { Secret } from '../../src/path/secret.ts';
+import { KnownSecrets } from '../../src/stages/inject/scrub/known-secrets.ts';
+import { Scrubs } from '../../src/stages/inject/scrub/secret-scrub.ts';
 import { spellings, truthOf, writtenForms } from './secret-scrub-truth.ts';
 
 const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(0x20 + i));

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clientFlow, judged, realKeys, resign, strictly, temporaryKeys } from '../unit/inject/sigv4-ground.ts';
+import {
+  clientFlow,
+  judged,
+  realKeys,
+  resign,
+  strictly,
+  temporaryKeys,
+} from '../unit/stages/inject/aws/sigv4-ground.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });
 const word = fc.stringMatching(/^[a-z][a-z0-9-]{0,11}$/);

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { prepareTrust, type Trust } from '../../src/launch/prepare-trust.ts';
+import { prepareTrust, type Trust } from '../../src/sandbox/trust/prepare-trust.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 import { answer, compileClients, type TrustClient, trustClients } from './trust-clients.ts';

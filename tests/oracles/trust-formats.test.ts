@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeSandboxCa } from '../../src/accept/sandbox-ca.ts';
-import { prepareTrust } from '../../src/launch/prepare-trust.ts';
-import { certificatesIn } from '../../src/launch/trust-bundle.ts';
-import { subjectHash } from '../../src/launch/trust-subject-hash.ts';
+import { prepareTrust } from '../../src/sandbox/trust/prepare-trust.ts';
+import { certificatesIn } from '../../src/sandbox/trust/trust-bundle.ts';
+import { subjectHash } from '../../src/sandbox/trust/trust-subject-hash.ts';
+import { makeSandboxCa } from '../../src/stages/accept/tls/sandbox-ca.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sallyport-formats-'));

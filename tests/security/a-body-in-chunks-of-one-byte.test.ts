@@ -3,7 +3,7 @@
 import { Duplex } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { SecretSearch } from '../../src/inject/secret-search.ts';
+import { SecretSearch } from '../../src/stages/inject/scrub/secret-search.ts';
 import { afterThisFile } from '../support/after-this-file.ts';
 import { eventually } from '../support/eventually.ts';
 import { endStream, FramePeer, headersFrame, requestFields } from '../support/raw-http2.ts';

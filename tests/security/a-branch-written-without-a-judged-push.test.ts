@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../src/authorize/decide.ts';
-import { hasJudgedBody } from '../../src/authorize/github/judge-body.ts';
-import type { Permission } from '../../src/flow/flow.ts';
-import { HeaderList } from '../../src/flow/header-list.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import type { Permission } from '../../src/path/flow.ts';
+import { decide } from '../../src/stages/authorize/decide.ts';
+import { hasJudgedBody } from '../../src/stages/authorize/github/judge-body.ts';
 import { canonicalOf, refusalOf, sandboxWith } from '../support/hand-made-flow.ts';
 import { githubPolicy, handMadePolicy } from '../support/hand-made-policy.ts';
 

@@ -2,11 +2,11 @@
 // gateway's own secrets.
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { Refusal } from '../../src/flow/refusal.ts';
-import { reveal } from '../../src/flow/secret.ts';
-import { CommandSource } from '../../src/inject/command-source.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import { reveal } from '../../src/path/secret.ts';
+import { CommandSource } from '../../src/stages/inject/sources/command-source.ts';
 import { makeSecretStore } from '../support/secret-store.ts';
-import { spec } from '../unit/inject/authorized-flow.ts';
+import { spec } from '../unit/stages/inject/authorized-flow.ts';
 
 const value = 'p1ant';
 const token = 'sk-ant-REAL0123456789abcdef';

@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { reveal } from '../../src/flow/secret.ts';
-import { CommandSource } from '../../src/inject/command-source.ts';
+import { reveal } from '../../src/path/secret.ts';
+import { CommandSource } from '../../src/stages/inject/sources/command-source.ts';
 import { runClient } from '../support/run-client.ts';
 
 const planted = 'PLANTED-4c1d9e77';

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { refuseCredentialVariables } from '../../src/cli/up-options.ts';
-import { LivePolicy } from '../../src/policy/live-policy.ts';
-import { thisMachine } from '../../src/policy/machine-files.ts';
+import { refuseCredentialVariables } from '../../src/cli/steps/up-options.ts';
+import { LivePolicy } from '../../src/policy/load/live-policy.ts';
+import { thisMachine } from '../../src/policy/load/machine-files.ts';
 
 const plain = 'version: 1\nallow: [{host: api.example.com}]\n';
 const fromEnvironment = `${plain}credentials: {mine: {hosts: [api.example.com], inject: {bearer: true}, source: {env: MY_TOKEN, i_accept_environment: true}}}\n`;

@@ -1,11 +1,11 @@
 // Every place of the blocklist, one by one: asked for by its name, through a link, from inside and from around.
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dangerousThings } from '../../src/launch/dangerous-paths.ts';
-import { hostFiles } from '../../src/launch/host-files.ts';
-import { judgeMount } from '../../src/launch/judge-mount.ts';
-import { type Survey, surveyDangers } from '../../src/launch/survey-dangers.ts';
-import { parseMount } from '../../src/launch/user-mounts.ts';
+import { dangerousThings } from '../../src/sandbox/files/dangerous-paths.ts';
+import { hostFiles } from '../../src/sandbox/files/host-files.ts';
+import { judgeMount } from '../../src/sandbox/files/judge-mount.ts';
+import { type Survey, surveyDangers } from '../../src/sandbox/files/survey-dangers.ts';
+import { parseMount } from '../../src/sandbox/files/user-mounts.ts';
 import { type MountGround, makeMountGround } from '../support/mount-ground.ts';
 
 const places = dangerousThings.flatMap(({ rule, paths }) =>

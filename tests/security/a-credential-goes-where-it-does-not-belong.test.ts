@@ -1,7 +1,7 @@
 // Must not happen: inject puts a credential into a request that it does not belong to, even if an earlier stage
 // were to choose it by mistake. Nothing is forwarded then.
 import { describe, expect, test } from 'vitest';
-import { authorized, everySpec, type FlowParts, stageWith, wire } from '../unit/inject/authorized-flow.ts';
+import { authorized, everySpec, type FlowParts, stageWith, wire } from '../unit/stages/inject/authorized-flow.ts';
 
 const stage = stageWith(everySpec, () => 'real-secret-value');
 const chosen = { permission: { credential: 'anthropic' } };

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { FileSource } from '../../src/inject/file-source.ts';
+import { FileSource } from '../../src/stages/inject/sources/file-source.ts';
 
 let directory: string;
 let path: string;

@@ -1,7 +1,7 @@
 // No way to name a variable brings a credential of the host, or an address behind which something of the host listens, into
 // the environment of a sandbox.
 import { describe, expect, test } from 'vitest';
-import { type EnvironmentOptions, planEnvironment } from '../../src/launch/sandbox-variables.ts';
+import { type EnvironmentOptions, planEnvironment } from '../../src/sandbox/stubs/sandbox-variables.ts';
 
 const secret = 'S3CRET-value-of-the-host';
 

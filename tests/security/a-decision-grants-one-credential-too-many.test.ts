@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../src/authorize/decide.ts';
-import { HeaderList } from '../../src/flow/header-list.ts';
-import type { Sandbox } from '../../src/flow/sandbox.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import type { Sandbox } from '../../src/path/sandbox.ts';
+import { decide } from '../../src/stages/authorize/decide.ts';
 import { canonicalOf, sandboxWith } from '../support/hand-made-flow.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
 

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type DoorChildMessage, type DoorChildOrder, doorChildSource } from '../../src/launch/door-child.ts';
-import { openNamespaceDoor } from '../../src/launch/open-namespace-door.ts';
+import { type DoorChildMessage, type DoorChildOrder, doorChildSource } from '../../src/sandbox/namespace/door-child.ts';
+import { openNamespaceDoor } from '../../src/sandbox/namespace/open-namespace-door.ts';
 import { makeNamespace, type TestNamespace } from '../support/namespace.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
 

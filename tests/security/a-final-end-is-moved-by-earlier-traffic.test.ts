@@ -1,7 +1,7 @@
 // Renewals by traffic are collected for a moment. What a sandbox has collected must not prolong the next registration of the
 // same id, whose end may be final.
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { SandboxRegistry } from '../../src/identify/registry.ts';
+import type { SandboxRegistry } from '../../src/stages/identify/registry/registry.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { gatewayWithWorker, registryOn } from '../support/redis-registries.ts';

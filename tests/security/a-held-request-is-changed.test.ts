@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
-import { defaultEffects } from '../../src/flow/github-effects.ts';
+import { defaultEffects } from '../../src/path/github-effects.ts';
 import { openAskingStage } from '../support/asking-stage.ts';
 import { noGitPorts } from '../support/hand-made-flow.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
-import { withBody } from '../unit/flow/scripted-exchange.ts';
+import { withBody } from '../unit/path/exchange/scripted-exchange.ts';
 
 const allow = [{ host: 'ask.example', ask: true }];
 const credentials = [{ name: 'key', hosts: ['ask.example'] }];

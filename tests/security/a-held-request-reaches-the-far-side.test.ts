@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { ApprovalDesk } from '../../src/approvals/approval-desk.ts';
-import { Journal } from '../../src/audit/journal.ts';
-import { SandboxRegistry } from '../../src/identify/registry.ts';
-import type { SandboxRecord } from '../../src/identify/sandbox-record.ts';
-import { SandboxReplica } from '../../src/identify/sandbox-replica.ts';
+import { ApprovalService } from '../../src/gateway/approvals/approval-service.ts';
+import { Journal } from '../../src/stages/audit/journal/journal.ts';
+import { SandboxRegistry } from '../../src/stages/identify/registry/registry.ts';
+import type { SandboxRecord } from '../../src/stages/identify/registry/sandbox-record.ts';
+import { SandboxReplica } from '../../src/stages/identify/registry/sandbox-replica.ts';
 import { type ApprovalGround, openApprovalGround } from '../support/approval-ground.ts';
 import { eventually } from '../support/eventually.ts';
 import { openTls, openTunnel } from '../support/tunnel-client.ts';
@@ -73,8 +73,8 @@ describe('nor after a yes, where a request that came only now would be refused',
 
   /** What changes between the answer and the moment in which the request goes on. */
   function betweenYesAndGo(change: () => void): void {
-    const { ask } = ApprovalDesk.prototype;
-    vi.spyOn(ApprovalDesk.prototype, 'ask').mockImplementation(async function (this: ApprovalDesk, ...given) {
+    const { ask } = ApprovalService.prototype;
+    vi.spyOn(ApprovalService.prototype, 'ask').mockImplementation(async function (this: ApprovalService, ...given) {
       const verdict = await ask.apply(this, given);
       if (verdict.granted) change();
       return verdict;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { layStubs } from '../../src/launch/lay-files.ts';
+import { layStubs } from '../../src/sandbox/stubs/lay-files.ts';
 
 const options = { workingDirectory: '/project', placeholders: { OPENAI_API_KEY: 'a placeholder' } };
 let base: string;

@@ -14,8 +14,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { TakenEnvironment } from '../../src/inject/environment-source.ts';
-import { type UserKey, UserKeys } from '../../src/inject/user-keys.ts';
+import { TakenEnvironment } from '../../src/stages/inject/sources/environment-source.ts';
+import { type UserKey, UserKeys } from '../../src/stages/inject/sources/user-keys.ts';
 
 const content = JSON.stringify({ OPENAI_API_KEY: 'sk-planted' });
 let ground: string;

@@ -2,9 +2,9 @@
 // is an error that nobody hears and that ends the gateway. A container runs before it has a door, and may knock all the while.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { DoorPorts } from '../../src/accept/door-ports.ts';
-import { openGatewayDoor } from '../../src/accept/gateway-door.ts';
-import { closeNamespaceHandles, openNamespaceDoor } from '../../src/launch/open-namespace-door.ts';
+import { closeNamespaceHandles, openNamespaceDoor } from '../../src/sandbox/namespace/open-namespace-door.ts';
+import type { DoorPorts } from '../../src/stages/accept/doors/door-ports.ts';
+import { openGatewayDoor } from '../../src/stages/accept/doors/gateway-door.ts';
 import { makeNamespace } from '../support/namespace.ts';
 import { Wire } from '../support/wire.ts';
 

@@ -2,7 +2,7 @@
 // works outside, must not be led anywhere by it.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { parseMount } from '../../src/launch/user-mounts.ts';
+import { parseMount } from '../../src/sandbox/files/user-mounts.ts';
 import { type MountGround, makeMountGround } from '../support/mount-ground.ts';
 
 let ground: MountGround;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { placeholderFor } from '../../src/kit/placeholder.ts';
+import { placeholderFor } from '../../src/kit/text/placeholder.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { runClient } from '../support/run-client.ts';
 import { makeTestCa } from '../support/test-ca.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../src/authorize/decide.ts';
-import { HeaderList } from '../../src/flow/header-list.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import { decide } from '../../src/stages/authorize/decide.ts';
 import { canonicalOf, refusalOf, sandboxWith } from '../support/hand-made-flow.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
 

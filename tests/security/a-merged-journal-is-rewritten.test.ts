@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { Journal } from '../../src/audit/journal.ts';
-import { mergeJournals, verifyEach } from '../../src/audit/merge.ts';
-import type { Intact } from '../../src/audit/verify.ts';
-import { verifyMerged } from '../../src/audit/verify-merged.ts';
-import { quiet, sampleRecord } from '../unit/audit/journal-fixture.ts';
+import { Journal } from '../../src/stages/audit/journal/journal.ts';
+import { mergeJournals, verifyEach } from '../../src/stages/audit/journal/merge.ts';
+import type { Intact } from '../../src/stages/audit/journal/verify.ts';
+import { verifyMerged } from '../../src/stages/audit/journal/verify-merged.ts';
+import { quiet, sampleRecord } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 let whole: string[];
 

@@ -1,9 +1,9 @@
 // Guards: threats.md T83. The whole table of config/presets.yaml, by the code that the door, `check` and `policy test` share.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { judgeCase } from '../../src/judge-cases.ts';
-import type { JudgedCase } from '../../src/policy/case-verdict.ts';
+import { judgeCase } from '../../src/gateway/decisions/judge-cases.ts';
+import type { JudgedCase } from '../../src/policy/cases/case-verdict.ts';
 import type { CompiledPolicy, CredentialSpec, EffectPaths } from '../../src/policy/compiled.ts';
-import { loadPresets } from '../../src/policy/presets.ts';
+import { loadPresets } from '../../src/policy/schema/presets.ts';
 import { policyOf, pretendMachine } from '../unit/policy/pretend-machine.ts';
 
 const { effects, presets } = loadPresets();

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { Dialler } from '../../src/forward/dial.ts';
-import type { UpstreamAddress } from '../../src/forward/find-upstream.ts';
 import { parseHostPattern } from '../../src/policy/host-pattern.ts';
+import { Dialler } from '../../src/stages/forward/dial/dial.ts';
+import type { UpstreamAddress } from '../../src/stages/forward/dial/find-upstream.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
 
 interface Dial {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pathOutside } from '../../src/kit/path-outside.ts';
+import { pathOutside } from '../../src/kit/process/path-outside.ts';
 import { makeRunGround, type RunGround } from '../support/run-ground.ts';
 
 const planted = ['git', 'gh', 'npm', 'bwrap', 'nsenter', 'unshare', 'setpriv', 'ip', 'sh', 'cat', 'node', 'docker'];

@@ -1,7 +1,7 @@
 // Attack: count on the names of questions. A person reads `q4`, the gateway restarts, and their answer goes to whatever is
-// the fourth question now; or a sandbox reads out of the name of its own wish how much others have asked for.
+// the fourth question now; or a sandbox reads out of the name of its own access request how much others have asked for.
 import { expect, test } from 'vitest';
-import { askedFor, aWish } from '../support/desk-ground.ts';
+import { anAccessRequest, askedFor } from '../support/approvals-ground.ts';
 import { openPeople } from '../support/people-ground.ts';
 
 const by = 'user 0';
@@ -30,15 +30,15 @@ test('a name that was read before a restart answers nothing after it', async () 
   after.people.close();
 });
 
-test('the name of a wish tells nothing of what others have asked', async () => {
+test('the name of a accessRequest tells nothing of what others have asked', async () => {
   const ids = new Set<string>();
   for (let run = 0; run < 3; run++) {
     const { people, ask } = openRun();
     for (let i = 0; i < 3; i++) ask(`/${i}`);
-    const wish = await people.inside.wish('two', aWish);
-    if ('refused' in wish) throw new Error('it was not taken');
-    expect(wish.id).toMatch(/^q[a-z0-9]{5}$/);
-    ids.add(wish.id);
+    const accessRequest = await people.inside.accessRequest('two', anAccessRequest);
+    if ('refused' in accessRequest) throw new Error('it was not taken');
+    expect(accessRequest.id).toMatch(/^q[a-z0-9]{5}$/);
+    ids.add(accessRequest.id);
     people.close();
   }
   // The same was asked each time: what can be counted would be the same as well.

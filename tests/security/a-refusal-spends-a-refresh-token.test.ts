@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { settle } from '../support/settle.ts';
-import { get, Http1Ground, post } from '../unit/forward/retry-ground.ts';
+import { get, Http1Ground, post } from '../unit/stages/forward/retry-ground.ts';
 
 const far = new Http1Ground();
 beforeAll(() => far.open());

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Accepted, Caller, Identified } from '../../src/flow/flow.ts';
-import type { Stage } from '../../src/flow/stage.ts';
-import { createIdentifyStage } from '../../src/identify/identify-stage.ts';
+import type { Accepted, Caller, Identified } from '../../src/path/flow.ts';
+import type { Stage } from '../../src/path/stage.ts';
+import { createIdentifyStage } from '../../src/stages/identify/identify-stage.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStreamingUpstream } from '../support/fake-upstream.ts';
 import { acceptedFlow, callerFrom, canonicalOf, refusalOf } from '../support/hand-made-flow.ts';

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { sandboxGitEnvironment, sandboxGitFiles } from '../../src/launch/sandbox-gitconfig.ts';
+import { sandboxGitEnvironment, sandboxGitFiles } from '../../src/sandbox/stubs/sandbox-gitconfig.ts';
 import { GitFolder } from '../support/git-folder.ts';
 
 let ground: string;

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CredentialSpec } from '../../src/policy/compiled.ts';
-import { everySpec, injectNow, stageWith, wire } from '../unit/inject/authorized-flow.ts';
+import { everySpec, injectNow, stageWith, wire } from '../unit/stages/inject/authorized-flow.ts';
 
 const sent = 'SENT-BY-THE-SANDBOX';
 const real = 'real-secret-value';

@@ -1,7 +1,7 @@
 // Attack: one sandbox lets many requests with bodies hang, so that no room is left to repeat those of its neighbours when
 // their credential has to be renewed.
 import { expect, test } from 'vitest';
-import { KeepingRoom, RetryBody } from '../../src/forward/retry-body.ts';
+import { KeepingRoom, RetryBody } from '../../src/stages/forward/relay/retry-body.ts';
 
 const sink = { onDrain: null, write: () => true, flush: () => {}, end: () => {}, fail: () => {} };
 

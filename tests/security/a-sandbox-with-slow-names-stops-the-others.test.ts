@@ -1,8 +1,8 @@
 // Attack: ask for many names whose name servers never answer, so that every thread that looks names up is busy and nobody else
 // gets anywhere; and have the failures counted against the upstreams of others.
 import { expect, test } from 'vitest';
-import { Dialler } from '../../src/forward/dial.ts';
-import { lookupThreads } from '../../src/forward/fair-lookups.ts';
+import { Dialler } from '../../src/stages/forward/dial/dial.ts';
+import { lookupThreads } from '../../src/stages/forward/dial/fair-lookups.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
 
 test('its own names wait for each other, and those of another sandbox are looked up at once', async () => {

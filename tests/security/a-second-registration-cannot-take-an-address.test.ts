@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ConflictError } from '../../src/identify/registration-error.ts';
+import { ConflictError } from '../../src/stages/identify/registry/registration-error.ts';
 import { openTestRegistry, type TestRegistry } from '../support/memory-registry.ts';
 
 let t: TestRegistry;

@@ -1,7 +1,7 @@
 // Must not happen: a credential with a line break in it writes header fields or a second request.
 import { describe, expect, test } from 'vitest';
 import { makeSecretStore } from '../support/secret-store.ts';
-import { authorized, everySpec, injectNow, spec, stageWith } from '../unit/inject/authorized-flow.ts';
+import { authorized, everySpec, injectNow, spec, stageWith } from '../unit/stages/inject/authorized-flow.ts';
 
 const evil = ['a\r\nX-Evil: 1', 'a\nb', 'a\rb', 'a\0b', 'a\u010ab', 'a\u2028b'];
 

@@ -2,12 +2,12 @@
 import { format, inspect } from 'node:util';
 import { serialize } from 'node:v8';
 import { describe, expect, test, vi } from 'vitest';
-import { HeaderList } from '../../src/flow/header-list.ts';
-import { OutgoingRequest } from '../../src/flow/outgoing-request.ts';
-import { Secret } from '../../src/flow/secret.ts';
-import type { SecretStore } from '../../src/inject/secret-store.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import { OutgoingRequest } from '../../src/path/exchange/outgoing-request.ts';
+import { Secret } from '../../src/path/secret.ts';
+import type { SecretStore } from '../../src/stages/inject/secret-store.ts';
 import { makeSecretStore } from '../support/secret-store.ts';
-import { injectNow, spec, stageWith } from '../unit/inject/authorized-flow.ts';
+import { injectNow, spec, stageWith } from '../unit/stages/inject/authorized-flow.ts';
 
 const value = 'PLANTED-9f8e7d6c';
 

@@ -8,8 +8,8 @@ import { Wire } from '../support/wire.ts';
 
 const parses = vi.hoisted(() => ({ count: 0 }));
 
-vi.mock('../../src/http1/request-head.ts', async (original) => {
-  const real = await original<typeof import('../../src/http1/request-head.ts')>();
+vi.mock('../../src/protocols/http1/request-head.ts', async (original) => {
+  const real = await original<typeof import('../../src/protocols/http1/request-head.ts')>();
   return {
     parseRequestHead: (...args: Parameters<typeof real.parseRequestHead>) => {
       parses.count++;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Caller, Identified } from '../../src/flow/flow.ts';
-import { createIdentifyStage } from '../../src/identify/identify-stage.ts';
+import type { Caller, Identified } from '../../src/path/flow.ts';
+import { createIdentifyStage } from '../../src/stages/identify/identify-stage.ts';
 import { acceptedFlow, basic, callerFrom, canonicalOf, refusalOf } from '../support/hand-made-flow.ts';
 import { openTestRegistry, type TestRegistry } from '../support/memory-registry.ts';
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Encrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { reveal, Secret } from '../../src/flow/secret.ts';
-import { AgeSource } from '../../src/inject/age-source.ts';
+import { reveal, Secret } from '../../src/path/secret.ts';
+import { AgeSource } from '../../src/stages/inject/sources/age-source.ts';
 
 let directory: string;
 let path: string;

@@ -2,10 +2,10 @@
 // header field, a request to somebody else, words in an error, or the end of the login that was there.
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openKnownLogin } from '../../src/inject/oauth-open.ts';
-import type { OAuthSource } from '../../src/inject/oauth-source.ts';
-import { SourceError } from '../../src/inject/secret-source.ts';
-import { OAuthGround, tokenIn } from '../unit/inject/oauth-ground.ts';
+import { openKnownLogin } from '../../src/stages/inject/logins/oauth-open.ts';
+import type { OAuthSource } from '../../src/stages/inject/logins/oauth-source.ts';
+import { SourceError } from '../../src/stages/inject/sources/secret-source.ts';
+import { OAuthGround, tokenIn } from '../unit/stages/inject/logins/oauth-ground.ts';
 
 const planted = 'PLANTED-refresh-token-0a1b2c';
 const path = '.claude/.credentials.json';

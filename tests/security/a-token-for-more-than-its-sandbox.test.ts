@@ -1,9 +1,15 @@
 // Must not happen: a sandbox is served with an App token that was minted for another sandbox, or that opens more
 // repositories or permissions than its registration and the policy say.
 import { describe, expect, test } from 'vitest';
-import { reveal } from '../../src/flow/secret.ts';
-import { SourceError } from '../../src/inject/secret-source.ts';
-import { AppGround, answerOf, asking, type SeenCall, sandboxWith } from '../unit/inject/github-app-ground.ts';
+import { reveal } from '../../src/path/secret.ts';
+import { SourceError } from '../../src/stages/inject/sources/secret-source.ts';
+import {
+  AppGround,
+  answerOf,
+  asking,
+  type SeenCall,
+  sandboxWith,
+} from '../unit/stages/inject/sources/github-app-ground.ts';
 
 async function outcome(ground: AppGround, ...asked: Parameters<typeof asking>): Promise<string> {
   try {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
-import type { Authorized, RawRequest } from '../../src/flow/flow.ts';
+import type { Authorized, RawRequest } from '../../src/path/flow.ts';
+import { createAuthorizeStage } from '../../src/stages/authorize/authorize-stage.ts';
 import {
   acceptedFlow,
   callerFrom,

@@ -1,8 +1,8 @@
 // A page in a browser that is led to the socket (a forwarding dev server, a DNS trick) must not drive the admin API:
 // browsers say where a request comes from, and nothing that does is served.
 import { describe, expect, test } from 'vitest';
-import { ask } from '../unit/admin/ask.ts';
-import { startFake } from '../unit/admin/fake-ports.ts';
+import { ask } from '../unit/gateway/admin/ask.ts';
+import { startFake } from '../unit/gateway/admin/fake-ports.ts';
 
 describe('a request with an Origin is refused', () => {
   test.each(['http://localhost:8642', 'null', 'https://evil.example'])('from %s', async (origin) => {

@@ -2,8 +2,8 @@
 // it must not be taken from the command line, where every process list shows it.
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Running, startFake } from '../unit/admin/fake-ports.ts';
 import { runWith } from '../unit/cli/command-line.ts';
+import { type Running, startFake } from '../unit/gateway/admin/fake-ports.ts';
 
 const value = 'sk-ant-HUNTER2-do-not-show';
 

@@ -1,8 +1,8 @@
 // What a sandbox writes into a path or a host ends in the journal and, with `sallyport logs`, on the operator's screen.
 // No escape sequence in it may clear the screen, forge a line, turn the text around or fill the clipboard.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Running, startFake } from '../unit/admin/fake-ports.ts';
 import { runWith } from '../unit/cli/command-line.ts';
+import { type Running, startFake } from '../unit/gateway/admin/fake-ports.ts';
 
 let gateway: Running;
 

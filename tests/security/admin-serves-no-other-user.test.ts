@@ -5,8 +5,8 @@ import { chmodSync } from 'node:fs';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type PeerCredentials, readPeerCredentials } from '../../src/kit/peer-credentials.ts';
-import { type Running, startFake } from '../unit/admin/fake-ports.ts';
+import { type PeerCredentials, readPeerCredentials } from '../../src/kit/process/peer-credentials.ts';
+import { type Running, startFake } from '../unit/gateway/admin/fake-ports.ts';
 
 const nobody = 65534;
 const request = 'PUT /internal/credentials/anthropic HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nstolen';

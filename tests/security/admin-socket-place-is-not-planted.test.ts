@@ -5,11 +5,11 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { AdminClient } from '../../src/admin/admin-client.ts';
-import { startAdminServer } from '../../src/admin/admin-server.ts';
-import { placesIn } from '../../src/kit/home.ts';
-import { checkPrivateDirectory } from '../../src/kit/secure-directory.ts';
-import { fakePorts } from '../unit/admin/fake-ports.ts';
+import { AdminClient } from '../../src/gateway/admin/admin-client.ts';
+import { startAdminServer } from '../../src/gateway/admin/admin-server.ts';
+import { placesIn } from '../../src/kit/files/home.ts';
+import { checkPrivateDirectory } from '../../src/kit/files/secure-directory.ts';
+import { fakePorts } from '../unit/gateway/admin/fake-ports.ts';
 
 const nobody = 65534;
 const isRoot = process.geteuid?.() === 0;

@@ -1,9 +1,9 @@
 // A body without end must not fill the memory of the gateway, whether it says its length or not.
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { maxBodyBytes } from '../../src/admin/admin-body.ts';
-import { ask } from '../unit/admin/ask.ts';
-import { type Running, startFake } from '../unit/admin/fake-ports.ts';
+import { maxBodyBytes } from '../../src/gateway/admin/admin-body.ts';
+import { ask } from '../unit/gateway/admin/ask.ts';
+import { type Running, startFake } from '../unit/gateway/admin/fake-ports.ts';
 
 let gateway: Running;
 

@@ -1,7 +1,7 @@
 // Attack: change the configuration file between the moment in which a person looks at the line and the moment in which it is
 // written, so that they agree to one thing and another is written.
 import { expect, test } from 'vitest';
-import { askedFor, openDesk } from '../support/desk-ground.ts';
+import { askedFor, openApprovals } from '../support/approvals-ground.ts';
 
 const by = 'user 0';
 const always = { answer: 'approve', for: 'always', scope: 'host', by } as const;
@@ -9,7 +9,7 @@ const always = { answer: 'approve', for: 'always', scope: 'host', by } as const;
 test('what is compared with what was shown is what is written, whenever the file has changed', async () => {
   const offers = ['- shown', '- shown', '- another', '- shown'];
   const written: string[] = [];
-  const { desk, notes } = openDesk({
+  const { desk, notes } = openApprovals({
     offerLine: async () => {
       const text = offers.shift()!;
       const write = async () => void written.push(text);

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
 import { type Question, startGateway } from '../../src/index.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
 
 const host = 'asked.example.com';
 

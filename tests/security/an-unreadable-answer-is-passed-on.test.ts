@@ -5,8 +5,8 @@ import { plainAnswer } from '../support/recording-upstream.ts';
 
 const parses = vi.hoisted(() => ({ count: 0 }));
 
-vi.mock('../../src/http1/response-head.ts', async (original) => {
-  const real = await original<typeof import('../../src/http1/response-head.ts')>();
+vi.mock('../../src/protocols/http1/response-head.ts', async (original) => {
+  const real = await original<typeof import('../../src/protocols/http1/response-head.ts')>();
   return {
     parseResponseHead: (...args: Parameters<typeof real.parseResponseHead>) => {
       parses.count++;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AwsGround, bucketHost, startAwsGround } from '../support/aws-ground.ts';
-import { clientFlow } from '../unit/inject/sigv4-ground.ts';
+import { clientFlow } from '../unit/stages/inject/aws/sigv4-ground.ts';
 
 let ground: AwsGround;
 const theirs = {

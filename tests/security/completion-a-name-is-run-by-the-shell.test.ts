@@ -1,8 +1,8 @@
 // bash expands the words that it is given to complete: a sandbox or a credential named `$(…)` would run a command of its
 // choice at the press of Tab, outside of every sandbox.
 import { expect, test } from 'vitest';
-import { startFake } from '../unit/admin/fake-ports.ts';
 import { runWith } from '../unit/cli/command-line.ts';
+import { startFake } from '../unit/gateway/admin/fake-ports.ts';
 
 test('names that are more than names are not offered', async () => {
   const gateway = await startFake();

@@ -14,9 +14,9 @@ let script: string;
 
 /** Leads the process home that is named, and says what came of it. */
 const leader = `
-  import { leadContainerHome } from './src/launch/lead-container-home.ts';
+  import { bindContainerAddresses } from './src/sandbox/docker/bind-container-addresses.ts';
   const pid = process.argv[2] === 'self' ? process.pid : Number(process.argv[2]);
-  await leadContainerHome(pid, ${JSON.stringify(id)}).then(() => console.log('led home'), (error) => console.log(error.message));`;
+  await bindContainerAddresses(pid, ${JSON.stringify(id)}).then(() => console.log('led home'), (error) => console.log(error.message));`;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'sallyport-routes-'));

@@ -3,9 +3,9 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PageSessions } from '../../src/admin/dashboard/page-sessions.ts';
-import { VisitDoor } from '../../src/admin/dashboard/visit-door.ts';
-import { VisitTokens } from '../../src/admin/dashboard/visit-tokens.ts';
+import { PageSessions } from '../../src/gateway/dashboard/page-sessions.ts';
+import { VisitDoor } from '../../src/gateway/dashboard/visit-door.ts';
+import { VisitTokens } from '../../src/gateway/dashboard/visit-tokens.ts';
 import { askPage, PageClient } from '../support/page-client.ts';
 import { type PageGround, startPageGround } from '../support/page-ground.ts';
 

@@ -1,8 +1,8 @@
 // What a sandbox has a say in (hosts, paths, methods, reasons, its own id) reaches the page as text in JSON and cannot be read
 // as anything else: no markup, no end of an event, no second event, no field of the answer.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { FeedBatch, RequestDetail } from '../../src/admin/dashboard/shapes.ts';
-import type { Question } from '../../src/flow/approvals.ts';
+import type { FeedBatch, RequestDetail } from '../../src/gateway/dashboard/shapes.ts';
+import type { Question } from '../../src/path/approvals.ts';
 import { eventually } from '../support/eventually.ts';
 import { askPage, type PageClient } from '../support/page-client.ts';
 import { aQuestion, type PageGround, startPageGround } from '../support/page-ground.ts';

@@ -26,7 +26,7 @@ import { readFileSync } from 'node:fs';
 import { createSocket } from 'node:dgram';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
-import { attachDns } from '${root}src/accept/dns-door.ts';
+import { attachDns } from '${root}src/stages/accept/dns/dns-door.ts';
 import { framed, questionOf } from '${root}tests/support/dns-ground.ts';
 
 let clock = 0;

@@ -1,9 +1,9 @@
 // Names, paths, values and commands come from users and plans. None of them may become a flag of docker or a second setting
 // of one: `--privileged` as an image, a comma in a path, a colon in a folder.
 import { describe, expect, test } from 'vitest';
-import { createDockerLauncher } from '../../src/launch/docker.ts';
-import { type CreateOptions, dockerCreateArguments } from '../../src/launch/docker-arguments.ts';
-import type { Mount, SandboxPlan } from '../../src/launch/sandbox-plan.ts';
+import { createDockerLauncher } from '../../src/sandbox/docker/docker.ts';
+import { type CreateOptions, dockerCreateArguments } from '../../src/sandbox/docker/docker-arguments.ts';
+import type { Mount, SandboxPlan } from '../../src/sandbox/run/sandbox-plan.ts';
 
 const options: CreateOptions = {
   name: 'sallyport-0-command',

@@ -4,8 +4,8 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDockerLauncher } from '../../src/launch/docker.ts';
-import { findTool } from '../../src/launch/find-tool.ts';
+import { createDockerLauncher } from '../../src/sandbox/docker/docker.ts';
+import { findTool } from '../../src/sandbox/namespace/find-tool.ts';
 import { startDockerd, type TestDockerd } from '../support/dockerd.ts';
 import { hostSecret, laySwapGround, type MountSwap, mountSwaps, writeSwapper } from '../support/mount-swaps.ts';
 

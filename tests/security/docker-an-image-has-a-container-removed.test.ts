@@ -1,8 +1,8 @@
 // Must not happen: a container that no launcher of ours started is removed as a leftover, because its image has our label.
 // An image made by `docker commit` of a sandbox has it, and one that somebody else wrote may.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cleanDockerLeftovers } from '../../src/launch/docker-leftovers.ts';
-import { findInDocker } from '../../src/launch/uninstall-docker.ts';
+import { cleanDockerLeftovers } from '../../src/sandbox/docker/docker-leftovers.ts';
+import { findInDocker } from '../../src/sandbox/uninstall/uninstall-docker.ts';
 import { startDockerd, type TestDockerd } from '../support/dockerd.ts';
 
 const longGone = 'sallyport.launcher=another-boot/1/1/1';

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDockerLauncher } from '../../src/launch/docker.ts';
+import { createDockerLauncher } from '../../src/sandbox/docker/docker.ts';
 import { startDockerd, type TestDockerd } from '../support/dockerd.ts';
 
 let dockerd: TestDockerd;

@@ -2,8 +2,8 @@
 // what the kernel answered to each. The same program on the host shows what works where nothing is in the way.
 import { chmodSync, copyFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { createDockerLauncher } from '../../src/launch/docker.ts';
-import type { Mount } from '../../src/launch/sandbox-plan.ts';
+import { createDockerLauncher } from '../../src/sandbox/docker/docker.ts';
+import type { Mount } from '../../src/sandbox/run/sandbox-plan.ts';
 import { compileStatic, startDockerd, type TestDockerd } from '../support/dockerd.ts';
 
 export interface DockerAttackGround {

@@ -2,7 +2,7 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Mount } from '../../src/launch/sandbox-plan.ts';
+import type { Mount } from '../../src/sandbox/run/sandbox-plan.ts';
 import { type DockerAttackGround, startDockerAttackGround } from './docker-attack-ground.ts';
 
 let ground: DockerAttackGround;

@@ -4,9 +4,9 @@ import { request, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DockerApi } from '../../src/kit/docker-api.ts';
-import { createDockerView } from '../../src/kit/docker-view.ts';
-import { listenOnUnixSocket } from '../../src/kit/unix-listen.ts';
+import { DockerApi } from '../../src/kit/docker/docker-api.ts';
+import { createDockerView } from '../../src/kit/docker/docker-view.ts';
+import { listenOnUnixSocket } from '../../src/kit/process/unix-listen.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   sandboxNetwork,

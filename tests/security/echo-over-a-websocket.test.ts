@@ -1,6 +1,6 @@
 import { constants, deflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FrameReader } from '../../src/kit/websocket-frames.ts';
+import { FrameReader } from '../../src/protocols/websocket/websocket-frames.ts';
 import { type AttackGround, openAttackGround, plantedKey } from '../support/attack-ground.ts';
 import { readableKey } from '../support/echoed-key.ts';
 import { sendTunnelled } from '../support/raw-client.ts';

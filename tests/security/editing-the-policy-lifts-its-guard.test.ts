@@ -3,8 +3,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { thisMachine } from '../../src/policy/machine-files.ts';
-import { planEdit, writeEdit } from '../../src/policy/policy-file.ts';
+import { planEdit, writeEdit } from '../../src/policy/edit/policy-file.ts';
+import { thisMachine } from '../../src/policy/load/machine-files.ts';
 import { Wire } from '../support/wire.ts';
 
 let folder: string;

@@ -1,7 +1,7 @@
 // Must not happen: a sandbox with power over its own network makes its interfaces unreadable, so that nobody's pins are
 // renewed any more: who has ended could still speak, who is registered could not.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { portOfProcess } from '../../src/enforce/bridge-ports.ts';
+import { portOfProcess } from '../../src/sandbox/firewall/bridge-ports.ts';
 import { makeNamespace, type TestNamespace } from '../support/namespace.ts';
 
 const mac = '02:00:00:00:00:0a';

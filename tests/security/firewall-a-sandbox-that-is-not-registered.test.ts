@@ -1,6 +1,6 @@
 // Must not happen: a container that nobody registered reaches the gateway, a service of the host or a sandbox.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kernelSeesBridges } from '../../src/enforce/nft.ts';
+import { kernelSeesBridges } from '../../src/sandbox/firewall/nft.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectRefused, hasMark } from '../support/firewall-attack.ts';
 import { type FirewallGround, groundRuleset, makeFirewallGround, seats } from '../support/firewall-ground.ts';

@@ -2,8 +2,8 @@
 // behind it, over UDP and TCP, still answers an honest question after all of them.
 import { decode } from 'dns-packet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerQuery } from '../../src/accept/dns-answer.ts';
-import { readQuery } from '../../src/accept/dns-query.ts';
+import { answerQuery } from '../../src/stages/accept/dns/dns-answer.ts';
+import { readQuery } from '../../src/stages/accept/dns/dns-query.ts';
 import { type DnsGround, openDnsGround, questionOf } from '../support/dns-ground.ts';
 import { eventually } from '../support/eventually.ts';
 import { mutated } from '../support/fuzz-mutations.ts';

@@ -2,14 +2,14 @@
 // reaches it changes no ref that the policy protects, and the gateway serves an honest push after all of them.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { GitWireError } from '../../src/git-wire/git-wire-error.ts';
-import { PktReader } from '../../src/git-wire/pkt-line.ts';
-import { ReceivePackRequestReader } from '../../src/git-wire/receive-pack-request.ts';
+import { GitWireError } from '../../src/protocols/git/git-wire-error.ts';
+import { PktReader } from '../../src/protocols/git/pkt-line.ts';
+import { ReceivePackRequestReader } from '../../src/protocols/git/receive-pack-request.ts';
 import { bent, mutated } from '../support/fuzz-mutations.ts';
 import { fuzz, fuzzSlowly, fuzzTimeoutMs, reportFuzz } from '../support/fuzz-run.ts';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
 import { honestPack, pushOf, sendPush, zeroId } from '../support/raw-push.ts';
-import { objectsOf, sealed } from '../unit/git-wire/pack-builder.ts';
+import { objectsOf, sealed } from '../unit/protocols/git/objects/pack-builder.ts';
 
 reportFuzz('git pushes');
 

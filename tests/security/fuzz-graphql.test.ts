@@ -4,16 +4,16 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { type DocumentNode, type FieldNode, Kind, parse, type SelectionSetNode } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { loadGraphqlTable } from '../../src/authorize/github/operation-table.ts';
-import { defaultEffects } from '../../src/flow/github-effects.ts';
+import { defaultEffects } from '../../src/path/github-effects.ts';
+import { loadGraphqlTable } from '../../src/stages/authorize/github/operation-table.ts';
 import { mutated, mutatedText } from '../support/fuzz-mutations.ts';
 import { fuzzSlowly, fuzzTimeoutMs, reportFuzz } from '../support/fuzz-run.ts';
-import { ask, ids, inRepository } from '../unit/authorize/graphql-ask.ts';
+import { ask, ids, inRepository } from '../unit/stages/authorize/graphql-ask.ts';
 
 reportFuzz('GraphQL requests');
 
 /** What gh sends for its ordinary commands. */
-const place = new URL('../unit/authorize/graphql-gh-documents.json', import.meta.url);
+const place = new URL('../unit/stages/authorize/graphql-gh-documents.json', import.meta.url);
 const fromGh = (JSON.parse(readFileSync(place, 'utf8')) as { requests: unknown[] }[]).flatMap(
   ({ requests }) => requests,
 );

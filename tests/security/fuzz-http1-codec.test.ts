@@ -2,8 +2,8 @@
 // the same however the bytes were cut on the way.
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { BodyReader } from '../../src/http1/body-reader.ts';
-import { Http1Error } from '../../src/http1/http1-error.ts';
+import { BodyReader } from '../../src/protocols/http1/body-reader.ts';
+import { Http1Error } from '../../src/protocols/http1/http1-error.ts';
 import { nodeMethods, readAsNode } from '../oracles/http1-node-reading.ts';
 import { type Reading, readOurRequests, readOurResponses } from '../oracles/http1-our-reading.ts';
 import { mutated } from '../support/fuzz-mutations.ts';

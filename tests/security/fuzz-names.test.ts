@@ -2,13 +2,13 @@
 // they lead back to themselves, or are refused in an error of ours; nothing else ever comes out.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalHost, parseAuthority } from '../../src/accept/canonical-host.ts';
-import { canonicalTarget } from '../../src/accept/canonical-path.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import { registrationFromLabels } from '../../src/identify/container-labels.ts';
-import { readProxyAuthorization } from '../../src/identify/proxy-authorization.ts';
-import { readRegistration } from '../../src/identify/registration.ts';
-import { RegistrationError } from '../../src/identify/registration-error.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import { canonicalHost, parseAuthority } from '../../src/stages/accept/canonical-host.ts';
+import { canonicalTarget } from '../../src/stages/accept/canonical-path.ts';
+import { registrationFromLabels } from '../../src/stages/identify/docker/container-labels.ts';
+import { readProxyAuthorization } from '../../src/stages/identify/proxy-authorization.ts';
+import { readRegistration } from '../../src/stages/identify/registry/registration.ts';
+import { RegistrationError } from '../../src/stages/identify/registry/registration-error.ts';
 import { mutatedText } from '../support/fuzz-mutations.ts';
 import { fuzz, fuzzTimeoutMs, reportFuzz } from '../support/fuzz-run.ts';
 

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { loadPolicyText } from '../../src/policy/load-policy.ts';
-import { formatPolicyError } from '../../src/policy/policy-error.ts';
+import { loadPolicyText } from '../../src/policy/load/load-policy.ts';
+import { formatPolicyError } from '../../src/policy/schema/policy-error.ts';
 import { mutatedText } from '../support/fuzz-mutations.ts';
 import { fuzzSlowly, fuzzTimeoutMs, reportFuzz } from '../support/fuzz-run.ts';
 import { pretendMachine } from '../unit/policy/pretend-machine.ts';

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream';
 import { connect, createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readClientHello } from '../../src/accept/client-hello.ts';
+import { readClientHello } from '../../src/stages/accept/tls/client-hello.ts';
 import { clientHelloBytes } from '../support/client-hello-bytes.ts';
 import { bent, mutated } from '../support/fuzz-mutations.ts';
 import { fuzz, fuzzSlowly, fuzzTimeoutMs, reportFuzz } from '../support/fuzz-run.ts';

@@ -3,8 +3,13 @@
 import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FrameReader, type FrameSink, serverFrameHead, UnreadableFrame } from '../../src/kit/websocket-frames.ts';
-import { MessageInflater } from '../../src/kit/websocket-inflate.ts';
+import {
+  FrameReader,
+  type FrameSink,
+  serverFrameHead,
+  UnreadableFrame,
+} from '../../src/protocols/websocket/websocket-frames.ts';
+import { MessageInflater } from '../../src/protocols/websocket/websocket-inflate.ts';
 import { mutated } from '../support/fuzz-mutations.ts';
 import { fuzz, fuzzSlowly, fuzzTimeoutMs, reportFuzz } from '../support/fuzz-run.ts';
 

@@ -1,7 +1,7 @@
 // A registration or a renewal is acknowledged after all gateways have heard of it. One that is revoked in that very moment, by
 // a gateway that has, must not be there when it is acknowledged.
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { SharedStore } from '../../src/flow/shared-store.ts';
+import type { SharedStore } from '../../src/path/shared-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { gatewayWithWorker, registryOn } from '../support/redis-registries.ts';

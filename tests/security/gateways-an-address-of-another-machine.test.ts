@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Caller } from '../../src/flow/flow.ts';
-import { identifyCaller } from '../../src/identify/identify-caller.ts';
-import type { Registration } from '../../src/identify/registration.ts';
+import type { Caller } from '../../src/path/flow.ts';
+import { identifyCaller } from '../../src/stages/identify/identify-caller.ts';
+import type { Registration } from '../../src/stages/identify/registry/registration.ts';
 import { basic, callerFrom, refusalOf } from '../support/hand-made-flow.ts';
 import { TestClock } from '../support/memory-registry.ts';
 import { openSharingGateway, SharedRegistrations, type SharingGateway } from '../support/shared-registrations.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ask, ids } from '../unit/authorize/graphql-ask.ts';
+import { ask, ids } from '../unit/stages/authorize/graphql-ask.ts';
 import { type GithubAttackGround, openGithubGround } from './github-attack-ground.ts';
 
 const target = '/repos/acme/widgets/pulls';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { defaultEffects } from '../../src/flow/github-effects.ts';
-import { ask, ids } from '../unit/authorize/graphql-ask.ts';
+import { defaultEffects } from '../../src/path/github-effects.ts';
+import { ask, ids } from '../unit/stages/authorize/graphql-ask.ts';
 import { type GithubAttackGround, openGithubGround } from './github-attack-ground.ts';
 
 const repo = '/repos/acme/widgets';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../src/authorize/decide.ts';
-import { loadRestTable } from '../../src/authorize/github/operation-table.ts';
-import { type GithubEffect, githubEffects } from '../../src/flow/github-effects.ts';
-import { HeaderList } from '../../src/flow/header-list.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import { type GithubEffect, githubEffects } from '../../src/path/github-effects.ts';
+import { decide } from '../../src/stages/authorize/decide.ts';
+import { loadRestTable } from '../../src/stages/authorize/github/operation-table.ts';
 import { canonicalOf, refusalOf, sandboxWith } from '../support/hand-made-flow.ts';
 import { githubPolicy } from '../support/hand-made-policy.ts';
 

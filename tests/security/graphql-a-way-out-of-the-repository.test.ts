@@ -1,8 +1,12 @@
 // From a repository a query can walk to its owner, forks, cross references and on to anything the credential can see. No path
 // may show content of another repository: checked by hand for the known ways, and by walking the whole table.
 import { describe, expect, test } from 'vitest';
-import { type GraphqlType, loadGraphqlTypes, type View } from '../../src/authorize/github/graphql/graphql-types.ts';
-import { ask, ids, inRepository } from '../unit/authorize/graphql-ask.ts';
+import {
+  type GraphqlType,
+  loadGraphqlTypes,
+  type View,
+} from '../../src/stages/authorize/github/graphql/graphql-types.ts';
+import { ask, ids, inRepository } from '../unit/stages/authorize/graphql-ask.ts';
 
 const types = loadGraphqlTypes();
 const issues = 'issues(first: 9) { nodes { title body } }';

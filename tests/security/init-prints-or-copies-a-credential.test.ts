@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { knownCredentials } from '../../src/init/known-credentials.ts';
+import { knownCredentials } from '../../src/policy/init/known-credentials.ts';
 import { type Ran, runWith } from '../unit/cli/command-line.ts';
 
 const mark = 'VALUEofAKEY';

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { noteWrittenFolders } from '../../src/launch/written-folders.ts';
+import { noteWrittenFolders } from '../../src/sandbox/traps/written-folders.ts';
 import { runWith } from '../unit/cli/command-line.ts';
 
 let folder: string;

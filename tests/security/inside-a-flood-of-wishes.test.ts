@@ -18,15 +18,15 @@ afterAll(async () => {
   await ground.stop();
 });
 
-const questions = () => ground.gateway.gateway.desk.questions.list();
-const wish = (door: Door, host: string, reason = 'please'): Promise<InsideAnswer> =>
+const questions = () => ground.gateway.gateway.admin.questions.list();
+const accessRequest = (door: Door, host: string, reason = 'please'): Promise<InsideAnswer> =>
   askInside(door, 'POST /requests.json', { body: { host, reason } });
 
-describe('wishes are few, short and text', () => {
+describe('accessRequests are few, short and text', () => {
   test('words that would drive a page or a terminal stay words', async () => {
     const door = await ground.anotherSandbox();
     const reason = '<img src=x onerror=alert(1)>\u001b]0;owned\u0007\r\nHTTP/1.1 200 OK\u202e';
-    const told = await wish(door, 'words.example', reason);
+    const told = await accessRequest(door, 'words.example', reason);
     expect(told.status).toBe(202);
     const asked = questions().find(({ host }) => host === 'words.example')!;
     expect(asked.reason).toBe('<img src=x onerror=alert(1)> ]0;owned HTTP/1.1 200 OK');
@@ -41,7 +41,7 @@ describe('wishes are few, short and text', () => {
     const door = await ground.anotherSandbox();
     const codes = new Map<string, number>();
     for (let batch = 0; batch < 8; batch++) {
-      const sent = Array.from({ length: 10 }, (_, i) => wish(door, `flood-${batch}-${i}.example`));
+      const sent = Array.from({ length: 10 }, (_, i) => accessRequest(door, `flood-${batch}-${i}.example`));
       for (const answer of await Promise.all(sent)) {
         const { code = 'taken' } = answer.json<{ code?: string }>();
         codes.set(`${answer.status} ${code}`, (codes.get(`${answer.status} ${code}`) ?? 0) + 1);
@@ -51,9 +51,9 @@ describe('wishes are few, short and text', () => {
     expect(codes.get('202 taken')).toBe(10);
     expect(questions().length - before).toBe(10);
     const other = await ground.anotherSandbox();
-    expect((await wish(other, 'also.example')).status).toBe(202);
+    expect((await accessRequest(other, 'also.example')).status).toBe(202);
     // The same once more is the same question.
-    expect((await wish(other, 'also.example')).status).toBe(202);
+    expect((await accessRequest(other, 'also.example')).status).toBe(202);
     expect(questions().length - before).toBe(11);
   });
 

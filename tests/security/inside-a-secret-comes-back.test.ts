@@ -54,7 +54,7 @@ describe('a credential does not come back by the page', () => {
 
   test('that became one only later', async () => {
     await refusedAt('elsewhere.example', `/e/${lateKey}`);
-    const body = { url: `https://wished.example/f/${lateKey}`, reason: 'to try' };
+    const body = { url: `https://requested.example/f/${lateKey}`, reason: 'to try' };
     expect((await askInside(ground.gateway, 'POST /requests', { body })).status).toBe(202);
     const before = await everythingTold();
     expect(before).toContain(`/e/${lateKey}`);
@@ -68,24 +68,24 @@ describe('a credential does not come back by the page', () => {
   });
 
   test('and is put before no person', async () => {
-    const before = ground.gateway.gateway.desk.questions.list().length;
+    const before = ground.gateway.gateway.admin.questions.list().length;
     for (const body of [
-      { host: 'wished.example', reason: `my key is ${plantedKey}` },
-      { url: `https://wished.example/${plantedKey}`, reason: 'please' },
+      { host: 'requested.example', reason: `my key is ${plantedKey}` },
+      { url: `https://requested.example/${plantedKey}`, reason: 'please' },
     ]) {
       const { status, text } = await askInside(ground.gateway, 'POST /requests', { body });
       expect([status, text]).toEqual([403, expect.stringContaining('secret.value-outbound')]);
       expect(text).not.toContain(plantedKey);
     }
-    expect(ground.gateway.gateway.desk.questions.list()).toHaveLength(before);
+    expect(ground.gateway.gateway.admin.questions.list()).toHaveLength(before);
   });
 
-  test('nor in a spelling that only the reading of the wish unfolds', async () => {
+  test('nor in a spelling that only the reading of the accessRequest unfolds', async () => {
     const twice = [...plantedKey].map((sign) => `%25${sign.charCodeAt(0).toString(16)}`).join('');
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const body = `url=https://wished.example/unfolded/${twice}&reason=please`;
+    const body = `url=https://requested.example/unfolded/${twice}&reason=please`;
     expect((await askInside(ground.gateway, 'POST /requests', { body, headers })).status).toBe(202);
-    const shown = JSON.stringify(ground.gateway.gateway.desk.questions.list());
+    const shown = JSON.stringify(ground.gateway.gateway.admin.questions.list());
     expect(shown).toContain('/unfolded/');
     expect(shown).not.toContain(plantedKey);
     expect(JSON.stringify(await ground.gateway.journal())).not.toContain(plantedKey);

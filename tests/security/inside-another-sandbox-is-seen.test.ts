@@ -20,7 +20,7 @@ beforeAll(async () => {
     headers: { host: 'refused-to-one.example' },
   });
   refused = refusal.json<{ request_id: string }>().request_id;
-  const body = { host: 'wished-by-one.example', reason: 'the reason of one' };
+  const body = { host: 'requested-by-one.example', reason: 'the reason of one' };
   asked = (await askInside(ground.gateway, 'POST /requests.json', { body })).json<{ id: string }>().id;
 });
 
@@ -29,7 +29,7 @@ afterAll(async () => {
   await ground.stop();
 });
 
-const isOfOne = /plan-of-one|refused-to-one|wished-by-one|the reason of one/;
+const isOfOne = /plan-of-one|refused-to-one|requested-by-one|the reason of one/;
 
 describe('a sandbox is told of itself alone', () => {
   test('and that one is told all of it', async () => {
@@ -82,6 +82,6 @@ describe('a sandbox is told of itself alone', () => {
     for (const path of ['/why', `/why/${refused}`, '/requests', `/requests/${asked}`]) {
       expect((await askInside(ground.gateway, `GET ${path}`)).text).not.toMatch(isOfOne);
     }
-    expect(ground.gateway.gateway.desk.questions.list()).toEqual([]);
+    expect(ground.gateway.gateway.admin.questions.list()).toEqual([]);
   });
 });

@@ -2,13 +2,13 @@
 // what is sent to the door leaves it.
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Exchange } from '../../src/flow/exchange.ts';
-import type { Injected } from '../../src/flow/flow.ts';
-import { HeaderList } from '../../src/flow/header-list.ts';
-import { OutgoingRequest } from '../../src/flow/outgoing-request.ts';
-import { createForwardStage } from '../../src/forward/forward-stage.ts';
 import { Sweeper } from '../../src/kit/sweeper.ts';
+import type { Exchange } from '../../src/path/exchange/exchange.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import { OutgoingRequest } from '../../src/path/exchange/outgoing-request.ts';
+import type { Injected } from '../../src/path/flow.ts';
 import { anyHost } from '../../src/policy/host-pattern.ts';
+import { createForwardStage } from '../../src/stages/forward/forward-stage.ts';
 import { type AttackGround, openAttackGround } from '../support/attack-ground.ts';
 import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../support/hand-made-flow.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';

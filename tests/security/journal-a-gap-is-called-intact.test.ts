@@ -2,9 +2,21 @@
 // when to when; whoever deletes more than that is seen, also when the head file, which is not chained, was made to agree.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { formatHead, headPath, listJournalFiles, readFirst, readHead } from '../../src/audit/journal-files.ts';
-import { type Intact, verifyJournal } from '../../src/audit/verify.ts';
-import { fileOf, fillJournal, journalDirectory, openJournal, sampleRecord } from '../unit/audit/journal-fixture.ts';
+import {
+  formatHead,
+  headPath,
+  listJournalFiles,
+  readFirst,
+  readHead,
+} from '../../src/stages/audit/journal/journal-files.ts';
+import { type Intact, verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import {
+  fileOf,
+  fillJournal,
+  journalDirectory,
+  openJournal,
+  sampleRecord,
+} from '../unit/stages/audit/journal/journal-fixture.ts';
 
 const small = { maxFileBytes: 8000, keepFiles: 3 };
 

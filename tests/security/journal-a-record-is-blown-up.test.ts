@@ -2,11 +2,11 @@
 // sandbox has a say in, and a path that is quoted again and again: so that few requests fill the journal.
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { encodeLine } from '../../src/audit/encode-line.ts';
-import { RecentRefusals } from '../../src/audit/recent-refusals.ts';
-import { describeFlow } from '../../src/audit/record.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import { forwardedFlow } from '../unit/audit/flow-fixture.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import { encodeLine } from '../../src/stages/audit/journal/encode-line.ts';
+import { describeFlow } from '../../src/stages/audit/journal/record.ts';
+import { RecentRefusals } from '../../src/stages/audit/recent-refusals.ts';
+import { forwardedFlow } from '../unit/stages/audit/flow-fixture.ts';
 
 const texts = {
   'three bytes a character': '漢'.repeat(8000),

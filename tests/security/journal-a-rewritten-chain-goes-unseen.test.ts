@@ -2,12 +2,18 @@
 // key that signed the journal was in the memory of the gateway alone.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { formatHead, hashLine, headPath, readHead } from '../../src/audit/journal-files.ts';
-import { JournalSigner } from '../../src/audit/journal-signer.ts';
-import { SigningKey, signaturesPath } from '../../src/audit/signatures.ts';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { fileOf, journalDirectory, openJournal, quiet, sampleRecord } from '../unit/audit/journal-fixture.ts';
+import { formatHead, hashLine, headPath, readHead } from '../../src/stages/audit/journal/journal-files.ts';
+import { JournalSigner } from '../../src/stages/audit/journal/journal-signer.ts';
+import { SigningKey, signaturesPath } from '../../src/stages/audit/journal/signatures.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
 import { runWith } from '../unit/cli/command-line.ts';
+import {
+  fileOf,
+  journalDirectory,
+  openJournal,
+  quiet,
+  sampleRecord,
+} from '../unit/stages/audit/journal/journal-fixture.ts';
 
 /** A gateway that ran once and ended in order; its key, as its log has it. */
 function ranOnce(directory: string, count = 20, options: Parameters<typeof openJournal>[1] = {}): string {

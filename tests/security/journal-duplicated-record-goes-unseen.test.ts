@@ -1,7 +1,7 @@
 // Attack: play a record a second time, so that something seems to have happened twice.
 import { describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { fillJournal, journalDirectory, tamper } from '../unit/audit/journal-fixture.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { fillJournal, journalDirectory, tamper } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 describe('a duplicated record is found', () => {
   test('right after itself', async () => {

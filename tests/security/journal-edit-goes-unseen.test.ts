@@ -1,8 +1,14 @@
 // Attack: change one byte of a record after the fact, anywhere in the journal, the chain's own fields included.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { fileOf, fillJournal, journalDirectory, openJournal, tamper } from '../unit/audit/journal-fixture.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import {
+  fileOf,
+  fillJournal,
+  journalDirectory,
+  openJournal,
+  tamper,
+} from '../unit/stages/audit/journal/journal-fixture.ts';
 
 describe('an edited record is found', () => {
   test('one byte in the middle names the file, the line and the record', async () => {

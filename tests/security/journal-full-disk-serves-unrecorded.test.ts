@@ -3,16 +3,22 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { createApprovalNotes } from '../../src/approval-notes.ts';
-import { createAudit } from '../../src/audit/audit-stage.ts';
-import { Feed } from '../../src/audit/feed.ts';
-import { JournalUnavailableError } from '../../src/audit/journal.ts';
-import type { JournalFs } from '../../src/audit/journal-disk.ts';
-import { readJournal } from '../../src/audit/read-journal.ts';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { createApprovalNotes } from '../../src/gateway/build/approval-notes.ts';
+import { createAudit } from '../../src/stages/audit/audit-stage.ts';
+import { Feed } from '../../src/stages/audit/feed.ts';
+import { JournalUnavailableError } from '../../src/stages/audit/journal/journal.ts';
+import type { JournalFs } from '../../src/stages/audit/journal/journal-disk.ts';
+import { readJournal } from '../../src/stages/audit/journal/read-journal.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
 import { openAskingStage } from '../support/asking-stage.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
-import { collect, journalDirectory, openJournal, quiet, sampleRecord } from '../unit/audit/journal-fixture.ts';
+import {
+  collect,
+  journalDirectory,
+  openJournal,
+  quiet,
+  sampleRecord,
+} from '../unit/stages/audit/journal/journal-fixture.ts';
 
 /** A disk with so many bytes left; the write that crosses the end is cut short, as a real one is. */
 function smallDisk(): { room: number; writeSync: JournalFs['writeSync'] } {

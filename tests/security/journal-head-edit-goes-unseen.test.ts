@@ -2,8 +2,8 @@
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { fillJournal, journalDirectory, openJournal, tamper } from '../unit/audit/journal-fixture.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { fillJournal, journalDirectory, openJournal, tamper } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 function editHead(directory: string, change: (text: string) => string): void {
   const path = join(directory, 'head');

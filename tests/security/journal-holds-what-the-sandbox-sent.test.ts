@@ -2,11 +2,11 @@
 // into the journal.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { describeFlow } from '../../src/audit/record.ts';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import { arrivedFlow, forwardedFlow } from '../unit/audit/flow-fixture.ts';
-import { fileOf, journalDirectory, openJournal } from '../unit/audit/journal-fixture.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import { describeFlow } from '../../src/stages/audit/journal/record.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { arrivedFlow, forwardedFlow } from '../unit/stages/audit/flow-fixture.ts';
+import { fileOf, journalDirectory, openJournal } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 describe('the journal holds no value the sandbox or an operator would miss', () => {
   test('no header value, query value, proof or real key', () => {

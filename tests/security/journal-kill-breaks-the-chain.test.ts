@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { openJournal, sampleRecord } from '../unit/audit/journal-fixture.ts';
-import { copyRooms } from '../unit/audit/plain-copy.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { openJournal, sampleRecord } from '../unit/stages/audit/journal/journal-fixture.ts';
+import { copyRooms } from '../unit/stages/audit/plain-copy.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sallyport-kill-'));
 const directory = join(root, 'state', 'journal');
@@ -19,7 +19,7 @@ beforeAll(() => {
   writeFileSync(
     join(root, 'append.js'),
     `import { writeSync } from 'node:fs';
-import { Journal } from './src/audit/journal.js';
+import { Journal } from './src/stages/audit/journal/journal.js';
 const log = { info() {}, warn() {}, error: (message) => writeSync(1, 'error ' + message + '\\n') };
 const journal = new Journal({ directory: process.argv[2], maxFileBytes: 200_000, keepFiles: 1000, log });
 const record = ${JSON.stringify(sampleRecord(1))};

@@ -1,9 +1,9 @@
 // Attack: remove a whole file of the journal, the first, the last or one between, and call it retention.
 import { renameSync, unlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { listJournalFiles } from '../../src/audit/journal-files.ts';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { fileOf, fillJournal, journalDirectory, openJournal } from '../unit/audit/journal-fixture.ts';
+import { listJournalFiles } from '../../src/stages/audit/journal/journal-files.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { fileOf, fillJournal, journalDirectory, openJournal } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 function fourFiles(): string {
   const directory = journalDirectory();

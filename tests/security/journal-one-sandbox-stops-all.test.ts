@@ -1,10 +1,10 @@
 // Attack: fill all that the journal may take with records that are too young to go, so that nothing is served to anybody. One
 // sandbox writes as much as it may at every moment, for three weeks of the test's own clock.
 import { expect, test } from 'vitest';
-import { CalmJournal } from '../../src/audit/calm-journal.ts';
-import { JournalShares } from '../../src/audit/journal-shares.ts';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { journalDirectory, openJournal, sampleRecord } from '../unit/audit/journal-fixture.ts';
+import { CalmJournal } from '../../src/stages/audit/journal/calm-journal.ts';
+import { JournalShares } from '../../src/stages/audit/journal/journal-shares.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { journalDirectory, openJournal, sampleRecord } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;

@@ -3,14 +3,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { CalmJournal } from '../../src/audit/calm-journal.ts';
-import { JournalShares } from '../../src/audit/journal-shares.ts';
-import { readJournal } from '../../src/audit/read-journal.ts';
-import { describeFlow, type RecordBody } from '../../src/audit/record.ts';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { Refusal, type RefusalCode } from '../../src/flow/refusal.ts';
-import { forwardedFlow } from '../unit/audit/flow-fixture.ts';
-import { collect, journalDirectory, openJournal } from '../unit/audit/journal-fixture.ts';
+import { Refusal, type RefusalCode } from '../../src/path/refusal.ts';
+import { CalmJournal } from '../../src/stages/audit/journal/calm-journal.ts';
+import { JournalShares } from '../../src/stages/audit/journal/journal-shares.ts';
+import { readJournal } from '../../src/stages/audit/journal/read-journal.ts';
+import { describeFlow, type RecordBody } from '../../src/stages/audit/journal/record.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { forwardedFlow } from '../unit/stages/audit/flow-fixture.ts';
+import { collect, journalDirectory, openJournal } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 const mib = 1024 * 1024;
 const codes: RefusalCode[] = ['path.not-allowed', 'domain.not-allowed', 'policy.blocked-api', 'limit.rate'];

@@ -1,7 +1,7 @@
 // Attack: take a record out of the journal, and renumber what follows so that no number is missing.
 import { describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { fillJournal, journalDirectory, tamper } from '../unit/audit/journal-fixture.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { fillJournal, journalDirectory, tamper } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 describe('a removed record is found', () => {
   test('the missing number and the place where it should be are named', async () => {

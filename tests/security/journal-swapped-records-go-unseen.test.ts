@@ -1,7 +1,7 @@
 // Attack: keep every record but change their order, so that an effect seems to come before its cause.
 import { describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { fillJournal, journalDirectory, tamper } from '../unit/audit/journal-fixture.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { fillJournal, journalDirectory, tamper } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 function swap(lines: string[], a: number, b: number): string[] {
   const out = [...lines];

@@ -1,8 +1,14 @@
 // Attack: cut off the end of the journal, at a line or in the middle of one, down to nothing.
 import { statSync, truncateSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { fileOf, fillJournal, journalDirectory, openJournal, tamper } from '../unit/audit/journal-fixture.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import {
+  fileOf,
+  fillJournal,
+  journalDirectory,
+  openJournal,
+  tamper,
+} from '../unit/stages/audit/journal/journal-fixture.ts';
 
 describe('a cut end is found', () => {
   test('whole records cut off: the head names a later one', async () => {

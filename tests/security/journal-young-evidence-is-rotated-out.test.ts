@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Journal } from '../../src/audit/journal.ts';
-import { verifyJournal } from '../../src/audit/verify.ts';
-import { journalDirectory, openJournal, sampleRecord } from '../unit/audit/journal-fixture.ts';
+import type { Journal } from '../../src/stages/audit/journal/journal.ts';
+import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { journalDirectory, openJournal, sampleRecord } from '../unit/stages/audit/journal/journal-fixture.ts';
 
 const day = 86_400_000;
 const victim = { ...sampleRecord(1), id: 'the-evidence', sandbox: 'quiet' };

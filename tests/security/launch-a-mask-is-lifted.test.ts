@@ -2,7 +2,7 @@
 // inherited must stay as it is, and with it what lies below.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Mount } from '../../src/launch/sandbox-plan.ts';
+import type { Mount } from '../../src/sandbox/run/sandbox-plan.ts';
 import { type LaunchGround, makeLaunchGround, ordinaryUid } from '../support/launch-ground.ts';
 
 let ground: LaunchGround;

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findTool } from '../../src/launch/find-tool.ts';
-import type { Mount } from '../../src/launch/sandbox-plan.ts';
+import { findTool } from '../../src/sandbox/namespace/find-tool.ts';
+import type { Mount } from '../../src/sandbox/run/sandbox-plan.ts';
 import { type LaunchGround, makeLaunchGround, ordinaryUid } from '../support/launch-ground.ts';
 import { hostSecret, laySwapGround, type MountSwap, mountSwaps, writeSwapper } from '../support/mount-swaps.ts';
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createBubblewrapLauncher } from '../../src/launch/bubblewrap.ts';
-import { type SandboxDesk, startSandbox } from '../../src/launch/start-sandbox.ts';
+import { createBubblewrapLauncher } from '../../src/sandbox/namespace/bubblewrap.ts';
+import { type SandboxRegistrar, startSandbox } from '../../src/sandbox/run/start-sandbox.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 
 const ca = makeTestCa();
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-const desk: SandboxDesk = {
+const desk: SandboxRegistrar = {
   guarded: async () => ({ keep: [], hide: [] }),
   register: async () => ({
     id: 'one',

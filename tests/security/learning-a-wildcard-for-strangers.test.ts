@@ -2,9 +2,9 @@
 // let in whoever does: none is proposed at, above or right below any suffix of the Public Suffix List, nor where names are rented.
 import { getDomain, getPublicSuffix } from 'tldts';
 import { expect, test } from 'vitest';
-import { proposeEntries } from '../../src/learn/propose.ts';
-import { publicSuffixes } from '../../src/learn/public-suffixes.ts';
-import { knownHosts } from '../../src/policy/known-hosts.ts';
+import { knownHosts } from '../../src/policy/explain/known-hosts.ts';
+import { proposeEntries } from '../../src/policy/learn/propose.ts';
+import { publicSuffixes } from '../../src/policy/learn/public-suffixes.ts';
 import { handMadePolicy } from '../support/hand-made-policy.ts';
 
 const known = knownHosts(handMadePolicy({}));

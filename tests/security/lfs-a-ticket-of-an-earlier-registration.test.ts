@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { judgeLfsObject } from '../../src/authorize/git/lfs/judge-lfs-object.ts';
-import type { LfsGrant, LfsTickets } from '../../src/authorize/git/lfs/lfs-tickets.ts';
-import type { Identified, Permission } from '../../src/flow/flow.ts';
-import { learn } from '../../src/flow/learn.ts';
+import { enrich } from '../../src/path/enrich.ts';
+import type { Identified, Permission } from '../../src/path/flow.ts';
+import { judgeLfsObject } from '../../src/stages/authorize/git/lfs/judge-lfs-object.ts';
+import type { LfsGrant, LfsTickets } from '../../src/stages/authorize/git/lfs/lfs-tickets.ts';
 import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../support/hand-made-flow.ts';
 
 const sandbox = sandboxWith({ createdAt: '2026-02-01T00:00:00.000Z' });
@@ -26,7 +26,7 @@ function ticketsFor(sandboxSince: string, later: boolean): LfsTickets {
 async function judge(sandboxSince: string, later: boolean): Promise<string> {
   const accepted = acceptedFlow(callerFrom(), canonicalOf('GET', 'https://github.com/acme/art/info/lfs/door/t'));
   const exchange = { requestFraming: { kind: 'none' }, asPayload: () => ({}) } as never;
-  const flow = learn(accepted, { sandbox, exchange }) as Identified;
+  const flow = enrich(accepted, { sandbox, exchange }) as Identified;
   try {
     await judgeLfsObject(flow, permission, ticketsFor(sandboxSince, later));
     return 'allowed';

@@ -1,8 +1,8 @@
 // Attack: make the gateway log something that throws, loops, never ends or takes for ever, or that writes to the
 // operator's terminal.
 import { describe, expect, test } from 'vitest';
-import { createLog, type LogDetail } from '../../src/kit/log.ts';
 import { maskText } from '../../src/kit/mask-text.ts';
+import { createLog, type LogDetail } from '../../src/kit/text/log.ts';
 
 function logged(format: 'json' | 'short', message: string, detail?: LogDetail): string {
   let out = '';

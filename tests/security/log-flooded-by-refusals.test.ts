@@ -1,9 +1,9 @@
 // Attack: be refused thousands of times a second, so that the operator's log is of no use or the disk fills up.
 import { expect, test, vi } from 'vitest';
-import { createAudit } from '../../src/audit/audit-stage.ts';
-import { Feed } from '../../src/audit/feed.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import { forwardedFlow } from '../unit/audit/flow-fixture.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import { createAudit } from '../../src/stages/audit/audit-stage.ts';
+import { Feed } from '../../src/stages/audit/feed.ts';
+import { forwardedFlow } from '../unit/stages/audit/flow-fixture.ts';
 
 test('the log shows some refusals and says how many it left out; the journal has them all', () => {
   vi.useFakeTimers({ toFake: ['performance'] });

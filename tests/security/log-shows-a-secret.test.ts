@@ -2,10 +2,10 @@
 // nested object, an error and its causes, a URL, a list of headers, bytes.
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { HeaderList } from '../../src/flow/header-list.ts';
-import { OutgoingRequest } from '../../src/flow/outgoing-request.ts';
-import { Secret } from '../../src/flow/secret.ts';
-import { createLog, type LogDetail } from '../../src/kit/log.ts';
+import { createLog, type LogDetail } from '../../src/kit/text/log.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import { OutgoingRequest } from '../../src/path/exchange/outgoing-request.ts';
+import { Secret } from '../../src/path/secret.ts';
 
 function logged(message: string, detail?: LogDetail, format: 'json' | 'short' = 'json'): string {
   const lines: string[] = [];

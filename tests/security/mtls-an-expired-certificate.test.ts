@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { grantIdentity } from '../../src/accept/identity-ca.ts';
+import { grantIdentity } from '../../src/stages/accept/tls/identity-ca.ts';
 import { askPlainly, dialMtls, renewIdentity } from '../support/mtls-client.ts';
 import { type KnownSandbox, type MtlsGround, openMtlsGround } from '../support/mtls-ground.ts';
 import { Wire } from '../support/wire.ts';

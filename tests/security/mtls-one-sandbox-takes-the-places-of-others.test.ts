@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { GrantedIdentity } from '../../src/accept/identity-ca.ts';
+import type { GrantedIdentity } from '../../src/stages/accept/tls/identity-ca.ts';
 import { askPlainly, dialMtls } from '../support/mtls-client.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { Wire } from '../support/wire.ts';

@@ -2,7 +2,7 @@
 // behind it.
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { placeholderSigns } from '../../src/kit/placeholder.ts';
+import { placeholderSigns } from '../../src/kit/text/placeholder.ts';
 import {
   expectRefused,
   inChunks,

@@ -1,6 +1,6 @@
 // Must not happen: a placeholder leaves for a host that it does not belong to, in anything that stands before a body.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { placeholderFor, placeholderSigns } from '../../src/kit/placeholder.ts';
+import { placeholderFor, placeholderSigns } from '../../src/kit/text/placeholder.ts';
 import {
   expectRefused,
   misplaced,

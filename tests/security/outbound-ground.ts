@@ -1,7 +1,7 @@
 // Where a sandbox tries to send a placeholder or a real key where it does not belong: a gateway with a credential for
 // `api.example` and one for `git.example`, hosts that have none, and one that is a model's. The far side keeps every byte.
 import { expect } from 'vitest';
-import { placeholderFor } from '../../src/kit/placeholder.ts';
+import { placeholderFor } from '../../src/kit/text/placeholder.ts';
 import type { RawAnswer } from '../support/raw-client.ts';
 import { sendTunnelled, type TunnelOptions } from '../support/raw-client.ts';
 import { type RecordingUpstream, startRecordingUpstream } from '../support/recording-upstream.ts';

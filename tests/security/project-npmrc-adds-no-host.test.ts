@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadPolicyText } from '../../src/policy/load-policy.ts';
-import { thisMachine } from '../../src/policy/machine-files.ts';
+import { loadPolicyText } from '../../src/policy/load/load-policy.ts';
+import { thisMachine } from '../../src/policy/load/machine-files.ts';
 
 const before = process.cwd();
 let project: string;

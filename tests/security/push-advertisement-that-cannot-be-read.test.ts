@@ -1,7 +1,7 @@
 // A hostile git server says what it has in a form that cannot be read: the client gets a refusal in its place, never
 // what seems to be whole, and the gateway goes on.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { encodePkt } from '../../src/git-wire/pkt-line.ts';
+import { encodePkt } from '../../src/protocols/git/pkt-line.ts';
 import { clientEnvironment } from '../support/client-environment.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { runClient } from '../support/run-client.ts';

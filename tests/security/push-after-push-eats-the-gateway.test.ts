@@ -1,9 +1,9 @@
 // One sandbox pushes again and again, or much at a time, what takes long to judge: its own share ends, in words of git, and
 // the pushes of another are judged meanwhile.
 import { describe, expect, test } from 'vitest';
-import { PushRoom } from '../../src/authorize/git/push-room.ts';
-import { ground, pushing, refusedWith, strict, wordsOf } from '../unit/authorize/git-judged-push.ts';
-import { withBody } from '../unit/flow/scripted-exchange.ts';
+import { PushRoom } from '../../src/stages/authorize/git/push-room.ts';
+import { withBody } from '../unit/path/exchange/scripted-exchange.ts';
+import { ground, pushing, refusedWith, strict, wordsOf } from '../unit/stages/authorize/git-judged-push.ts';
 
 describe('the pushes of one sandbox have a share', () => {
   test('of work: what is beyond is refused before its pack is looked into, and others pass', async () => {

@@ -1,12 +1,12 @@
 // A hostile git server answers what the gateway asks about a push with the packs and lists that a hostile push would bring:
 // the same budget holds for them, and what an answer took is given back.
 import { describe, expect, test } from 'vitest';
-import { AcknowledgmentReader } from '../../src/git-wire/fetch-acknowledgments.ts';
-import { LsRefsReader } from '../../src/git-wire/fetch-v2.ts';
-import { FetchedPack } from '../../src/git-wire/fetched-pack.ts';
-import { PackStore } from '../../src/git-wire/pack-store.ts';
-import { delimPkt, encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
-import { OverBudget, WorkBudget } from '../../src/git-wire/work-budget.ts';
+import { AcknowledgmentReader } from '../../src/protocols/git/fetch-acknowledgments.ts';
+import { LsRefsReader } from '../../src/protocols/git/fetch-v2.ts';
+import { FetchedPack } from '../../src/protocols/git/fetched-pack.ts';
+import { PackStore } from '../../src/protocols/git/objects/pack-store.ts';
+import { OverBudget, WorkBudget } from '../../src/protocols/git/objects/work-budget.ts';
+import { delimPkt, encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
 import {
   commitsOfManyParents,
   deltasOnNothing,

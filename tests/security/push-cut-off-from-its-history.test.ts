@@ -1,11 +1,11 @@
 // A push may say that the client does not have the parents of a commit. A server that takes shallow pushes then stores a
 // history with a hole in it, and nobody can say what was in the hole.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { oidOf } from '../../src/git-wire/object-id.ts';
-import { encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
+import { oidOf } from '../../src/protocols/git/objects/object-id.ts';
+import { encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
 import { type Command, expectStopped, expectTaken, honestPack, sendPush, zeroId } from '../support/raw-push.ts';
-import { commitText, packOf } from '../unit/git-wire/pack-builder.ts';
+import { commitText, packOf } from '../unit/protocols/git/objects/pack-builder.ts';
 
 let ground: PushGround;
 let repository: TestRepository;

@@ -2,10 +2,10 @@
 // commit, or the tree of one, out of sight.
 import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { oidOf } from '../../src/git-wire/object-id.ts';
+import { oidOf } from '../../src/protocols/git/objects/object-id.ts';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
 import { expectStopped, expectTaken, honestPack, pushOf, sendPush, zeroId } from '../support/raw-push.ts';
-import { commitText, literalDelta, type Part, packOf, treeText } from '../unit/git-wire/pack-builder.ts';
+import { commitText, literalDelta, type Part, packOf, treeText } from '../unit/protocols/git/objects/pack-builder.ts';
 
 let ground: PushGround;
 let repository: TestRepository;

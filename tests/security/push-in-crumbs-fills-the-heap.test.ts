@@ -3,15 +3,15 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { PushBody } from '../../src/authorize/git/receive-push.ts';
-import type { BodyPull } from '../../src/flow/body-pull.ts';
-import { AdvertisementReader } from '../../src/git-wire/advertisement.ts';
-import { FetchedPack } from '../../src/git-wire/fetched-pack.ts';
-import { PackScan } from '../../src/git-wire/pack-scan.ts';
-import { PackStore } from '../../src/git-wire/pack-store.ts';
-import { encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
-import { OverBudget, WorkBudget } from '../../src/git-wire/work-budget.ts';
-import { packOf } from '../unit/git-wire/pack-builder.ts';
+import type { BodyPull } from '../../src/path/exchange/body-pull.ts';
+import { AdvertisementReader } from '../../src/protocols/git/advertisement.ts';
+import { FetchedPack } from '../../src/protocols/git/fetched-pack.ts';
+import { PackScan } from '../../src/protocols/git/objects/pack-scan.ts';
+import { PackStore } from '../../src/protocols/git/objects/pack-store.ts';
+import { OverBudget, WorkBudget } from '../../src/protocols/git/objects/work-budget.ts';
+import { encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
+import { PushBody } from '../../src/stages/authorize/git/receive-push.ts';
+import { packOf } from '../unit/protocols/git/objects/pack-builder.ts';
 
 const mib = 1024 ** 2;
 const mostMib = 64;

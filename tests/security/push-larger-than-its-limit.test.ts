@@ -6,7 +6,7 @@ import { rejected, remoteWords } from '../support/git-sandbox.ts';
 import { expectPushed, expectRefused, openPushGround, type PushGround } from '../support/push-ground.ts';
 import { commandSection, expectStopped, sendPush, zeroId } from '../support/raw-push.ts';
 import { openTls } from '../support/tunnel-client.ts';
-import { packOf } from '../unit/git-wire/pack-builder.ts';
+import { packOf } from '../unit/protocols/git/objects/pack-builder.ts';
 
 const kib = 1024;
 let ground: PushGround;

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
 import { commandSection, zeroId } from '../support/raw-push.ts';
 import { openHttp2, openTls } from '../support/tunnel-client.ts';
-import { packOf } from '../unit/git-wire/pack-builder.ts';
+import { packOf } from '../unit/protocols/git/objects/pack-builder.ts';
 
 let ground: PushGround;
 let repository: TestRepository;

@@ -2,19 +2,19 @@
 // likes, in as many pushes as there are places: commands without an end, half an object, objects of many answers.
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { GitServer } from '../../src/authorize/git/git-server.ts';
-import { PushRoom } from '../../src/authorize/git/push-room.ts';
-import { findNewCommits } from '../../src/authorize/git/pushed-history.ts';
-import { oidOf } from '../../src/git-wire/object-id.ts';
-import { PackScan } from '../../src/git-wire/pack-scan.ts';
-import { PackStore } from '../../src/git-wire/pack-store.ts';
-import { encodePkt } from '../../src/git-wire/pkt-line.ts';
-import { OverBudget, WorkBudget } from '../../src/git-wire/work-budget.ts';
-import { ground, pushing, refusedWith } from '../unit/authorize/git-judged-push.ts';
-import { command, zeroId } from '../unit/authorize/git-push-ground.ts';
-import { withBody } from '../unit/flow/scripted-exchange.ts';
-import { commitText, objectsOf, packOf } from '../unit/git-wire/pack-builder.ts';
-import { packAnswer, stage } from '../unit/top/scripted-git-server.ts';
+import { oidOf } from '../../src/protocols/git/objects/object-id.ts';
+import { PackScan } from '../../src/protocols/git/objects/pack-scan.ts';
+import { PackStore } from '../../src/protocols/git/objects/pack-store.ts';
+import { OverBudget, WorkBudget } from '../../src/protocols/git/objects/work-budget.ts';
+import { encodePkt } from '../../src/protocols/git/pkt-line.ts';
+import type { GitServer } from '../../src/stages/authorize/git/git-server.ts';
+import { PushRoom } from '../../src/stages/authorize/git/push-room.ts';
+import { findNewCommits } from '../../src/stages/authorize/git/pushed-history.ts';
+import { packAnswer, stage } from '../unit/gateway/questions/scripted-git-server.ts';
+import { withBody } from '../unit/path/exchange/scripted-exchange.ts';
+import { commitText, objectsOf, packOf } from '../unit/protocols/git/objects/pack-builder.ts';
+import { ground, pushing, refusedWith } from '../unit/stages/authorize/git-judged-push.ts';
+import { command, zeroId } from '../unit/stages/authorize/git-push-ground.ts';
 
 const mib = 1024 ** 2;
 

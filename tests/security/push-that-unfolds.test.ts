@@ -2,7 +2,7 @@
 // gateway goes on serving.
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { oidOf } from '../../src/git-wire/object-id.ts';
+import { oidOf } from '../../src/protocols/git/objects/object-id.ts';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
 import {
   commandSection,
@@ -13,7 +13,7 @@ import {
   sendPush,
   zeroId,
 } from '../support/raw-push.ts';
-import { commitText, literalDelta, type Part, packOf, sizeBytes } from '../unit/git-wire/pack-builder.ts';
+import { commitText, literalDelta, type Part, packOf, sizeBytes } from '../unit/protocols/git/objects/pack-builder.ts';
 
 const mib = 1 << 20;
 const limit = 8 * mib;

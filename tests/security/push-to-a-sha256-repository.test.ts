@@ -1,9 +1,9 @@
 // Objects under longer ids are read by other rules than the ones the gateway knows: such a repository is not pushed to.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
+import { encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
 import { expectStopped, honestPack, sendPush } from '../support/raw-push.ts';
-import { packOf } from '../unit/git-wire/pack-builder.ts';
+import { packOf } from '../unit/protocols/git/objects/pack-builder.ts';
 
 let ground: PushGround;
 let repository: TestRepository;

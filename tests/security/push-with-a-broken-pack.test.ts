@@ -2,10 +2,17 @@
 import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { oidOf } from '../../src/git-wire/object-id.ts';
+import { oidOf } from '../../src/protocols/git/objects/object-id.ts';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
 import { commandSection, expectStopped, expectTaken, pushOf, sendPush, zeroId } from '../support/raw-push.ts';
-import { appendDelta, commitText, literalDelta, type Part, packOf, sealed } from '../unit/git-wire/pack-builder.ts';
+import {
+  appendDelta,
+  commitText,
+  literalDelta,
+  type Part,
+  packOf,
+  sealed,
+} from '../unit/protocols/git/objects/pack-builder.ts';
 
 let ground: PushGround;
 let repository: TestRepository;

@@ -1,6 +1,6 @@
 // The command section of a push, written so that the gateway and the server might read other commands in it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
+import { encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
 import { openPushGround, type PushGround, type TestRepository } from '../support/push-ground.ts';
 import { expectStopped, expectTaken, honestPack, pushOf, sendPush, zeroId } from '../support/raw-push.ts';
 

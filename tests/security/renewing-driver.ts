@@ -2,8 +2,8 @@
 // on loopback; prints a line for every token it has got. Begins when its input says so.
 //   node renewing-driver.mjs HOME ENDPOINT ROUNDS
 import { once } from 'node:events';
-import type { TokenCall } from '../../src/inject/oauth-call.ts';
-import { openKnownLogin } from '../../src/inject/oauth-open.ts';
+import type { TokenCall } from '../../src/stages/inject/logins/oauth-call.ts';
+import { openKnownLogin } from '../../src/stages/inject/logins/oauth-open.ts';
 
 const [home = '', endpoint = '', rounds = '0'] = process.argv.slice(2);
 

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { dialGateway } from '../../src/shim/dial-gateway.ts';
-import { readIdentity } from '../../src/shim/identity.ts';
+import { dialGateway } from '../../src/sandbox/shim/dial-gateway.ts';
+import { readIdentity } from '../../src/sandbox/shim/identity.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
-import { type DoorWishes, openPretendDoor, type PretendDoor } from '../unit/shim/pretend-door.ts';
-import { makeIdentities } from '../unit/shim/pretend-identities.ts';
+import { type DoorOptions, openPretendDoor, type PretendDoor } from '../unit/sandbox/shim/pretend-door.ts';
+import { makeIdentities } from '../unit/sandbox/shim/pretend-identities.ts';
 
 const identities = makeIdentities();
 const others = makeIdentities();
@@ -21,8 +21,8 @@ let door: PretendDoor;
 
 const driver = `
 import { readFileSync } from 'node:fs';
-import { dialGateway } from './src/shim/dial-gateway.ts';
-import { readIdentity } from './src/shim/identity.ts';
+import { dialGateway } from './src/sandbox/shim/dial-gateway.ts';
+import { readIdentity } from './src/sandbox/shim/identity.ts';
 const identity = readIdentity(JSON.parse(readFileSync(process.argv[2], 'utf8')));
 dialGateway({ host: '127.0.0.1', port: Number(process.argv[3]) }, identity, 'http/1.1').then(
   (socket) => { console.log('connected'); socket.destroy(); },
@@ -41,7 +41,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterEach(() => door.close());
 
 /** Every door takes any client: it is the shim that must not take the door. */
-const open = async (wishes: DoorWishes): Promise<void> => {
+const open = async (wishes: DoorOptions): Promise<void> => {
   door = await openPretendDoor(identities, { rejectUnauthorized: false, ...wishes });
 };
 

@@ -3,9 +3,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPeerUid } from '../../src/shim/peer-uid.ts';
-import { type SocketRow, SocketTables, type TableName, tableForm } from '../../src/shim/socket-table.ts';
-import { Dialer } from '../unit/shim/dialer.ts';
+import { findPeerUid } from '../../src/sandbox/shim/peer-uid.ts';
+import { type SocketRow, SocketTables, type TableName, tableForm } from '../../src/sandbox/shim/socket-table.ts';
+import { Dialer } from '../unit/sandbox/shim/dialer.ts';
 
 const agent = 54_321;
 const attacker = 54_323;

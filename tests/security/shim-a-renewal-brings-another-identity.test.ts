@@ -2,11 +2,11 @@
 // would go on as somebody else, or with a key that somebody else has.
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { readIdentity } from '../../src/shim/identity.ts';
-import { IdentityKeeper } from '../../src/shim/identity-keeper.ts';
-import { renewIdentity } from '../../src/shim/renew-identity.ts';
-import { openPretendDoor, type PretendDoor } from '../unit/shim/pretend-door.ts';
-import { makeIdentities } from '../unit/shim/pretend-identities.ts';
+import { readIdentity } from '../../src/sandbox/shim/identity.ts';
+import { IdentityKeeper } from '../../src/sandbox/shim/identity-keeper.ts';
+import { renewIdentity } from '../../src/sandbox/shim/renew-identity.ts';
+import { openPretendDoor, type PretendDoor } from '../unit/sandbox/shim/pretend-door.ts';
+import { makeIdentities } from '../unit/sandbox/shim/pretend-identities.ts';
 
 const identities = makeIdentities();
 const others = makeIdentities();

@@ -10,8 +10,8 @@ import {
   type ShimGround,
 } from '../integration/shim-ground.ts';
 import { eventually } from '../support/eventually.ts';
-import { openPretendDoor, type PretendDoor } from '../unit/shim/pretend-door.ts';
-import { makeIdentities } from '../unit/shim/pretend-identities.ts';
+import { openPretendDoor, type PretendDoor } from '../unit/sandbox/shim/pretend-door.ts';
+import { makeIdentities } from '../unit/sandbox/shim/pretend-identities.ts';
 
 const identities = makeIdentities();
 let ground: ShimGround;

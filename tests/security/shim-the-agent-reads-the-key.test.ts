@@ -12,8 +12,8 @@ import {
   type ShimGround,
   shimUid,
 } from '../integration/shim-ground.ts';
-import { openPretendDoor, type PretendDoor } from '../unit/shim/pretend-door.ts';
-import { makeIdentities } from '../unit/shim/pretend-identities.ts';
+import { openPretendDoor, type PretendDoor } from '../unit/sandbox/shim/pretend-door.ts';
+import { makeIdentities } from '../unit/sandbox/shim/pretend-identities.ts';
 
 const identities = makeIdentities();
 /** Not by PATH: the first one there may be out of reach for other users. */

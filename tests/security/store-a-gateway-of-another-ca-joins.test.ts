@@ -1,9 +1,9 @@
 // Who has the address and the password of Redis, but not the key of the CA, is no gateway: it must not start on that store, be
 // believed there, nor make a revocation look confirmed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SharedStore } from '../../src/flow/shared-store.ts';
+import { createSealedChanges } from '../../src/gateway/store/redis/sealed-changes.ts';
 import { createSealedBox } from '../../src/kit/sealed-box.ts';
-import { createSealedChanges } from '../../src/store/sealed-changes.ts';
+import type { SharedStore } from '../../src/path/shared-store.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { storedRegistration } from '../support/store-contract.ts';

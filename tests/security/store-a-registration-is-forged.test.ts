@@ -1,8 +1,8 @@
 // Whoever can write to Redis would be a sandbox of their choice if a gateway believed what it finds there.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RegistrationChange, SharedStore } from '../../src/flow/shared-store.ts';
+import { createSealedChanges } from '../../src/gateway/store/redis/sealed-changes.ts';
 import { createSealedBox } from '../../src/kit/sealed-box.ts';
-import { createSealedChanges } from '../../src/store/sealed-changes.ts';
+import type { RegistrationChange, SharedStore } from '../../src/path/shared-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { RedisServer } from '../support/redis-server.ts';

@@ -2,7 +2,7 @@
 // nothing at the gateways that have seen the removal, and must not stay there for those that come later.
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RegistrationChange, SharedStore } from '../../src/flow/shared-store.ts';
+import type { RegistrationChange, SharedStore } from '../../src/path/shared-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { RedisServer } from '../support/redis-server.ts';

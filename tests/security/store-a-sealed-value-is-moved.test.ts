@@ -2,8 +2,8 @@
 // of its name counts: the keys of a store have long beginnings in common.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSealedChanges } from '../../src/gateway/store/redis/sealed-changes.ts';
 import { createSealedBox } from '../../src/kit/sealed-box.ts';
-import { createSealedChanges } from '../../src/store/sealed-changes.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { storedRegistration } from '../support/store-contract.ts';

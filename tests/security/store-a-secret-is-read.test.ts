@@ -1,7 +1,7 @@
 // Whoever can read all of Redis, and listen there, must learn no credential, no ticket and nothing a sandbox proves itself with.
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SharedStore } from '../../src/flow/shared-store.ts';
+import type { SharedStore } from '../../src/path/shared-store.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { storedRegistration } from '../support/store-contract.ts';

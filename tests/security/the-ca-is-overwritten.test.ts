@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openCa } from '../../src/accept/ca.ts';
+import { openCa } from '../../src/stages/accept/tls/ca.ts';
 
 let root: string;
 let directory: string;

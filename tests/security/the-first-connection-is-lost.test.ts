@@ -2,7 +2,7 @@
 // listening socket for a moment.
 import { readdirSync, readlinkSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { closeNamespaceHandles, openNamespaceDoor } from '../../src/launch/open-namespace-door.ts';
+import { closeNamespaceHandles, openNamespaceDoor } from '../../src/sandbox/namespace/open-namespace-door.ts';
 import { makeNamespace, type TestNamespace } from '../support/namespace.ts';
 
 const connections = 40;

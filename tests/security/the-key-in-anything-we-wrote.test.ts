@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { placeholderAccessKeyId } from '../../src/inject/sigv4-claim.ts';
+import { placeholderAccessKeyId } from '../../src/stages/inject/aws/sigv4-claim.ts';
 import { eventually } from '../support/eventually.ts';
 import { sendBare, sendPlain, sendTunnelled } from '../support/raw-client.ts';
 import { commandSection, zeroId } from '../support/raw-push.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { toPublic } from '../../src/identify/sandbox-record.ts';
+import { toPublic } from '../../src/stages/identify/registry/sandbox-record.ts';
 import { openFileRegistry } from '../support/file-registry.ts';
 
 let directory: string;

@@ -1,11 +1,11 @@
 // Guards: the user's login. Two processes that exchange the same refresh token at once: the second is refused, and a careful
 // provider takes it for theft and ends the login.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openKnownLogin } from '../../src/inject/oauth-open.ts';
+import { openKnownLogin } from '../../src/stages/inject/logins/oauth-open.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';
 import { RedisServer } from '../support/redis-server.ts';
-import { OAuthGround, tokenIn } from '../unit/inject/oauth-ground.ts';
+import { OAuthGround, tokenIn } from '../unit/stages/inject/logins/oauth-ground.ts';
 import { type RenewingGround, startRenewingGround } from './renewing-ground.ts';
 
 let ground: RenewingGround;

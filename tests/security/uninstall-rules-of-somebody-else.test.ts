@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findRules } from '../../src/launch/uninstall-rules.ts';
+import { findRules } from '../../src/sandbox/uninstall/uninstall-rules.ts';
 import { makeNamespace, type TestNamespace } from '../support/namespace.ts';
 import { makeUninstallGround, type UninstallGround } from '../support/uninstall-ground.ts';
 

@@ -4,8 +4,8 @@ import { renameSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { takeLock } from '../../src/kit/file-lock.ts';
-import { processBirth } from '../../src/kit/process-birth.ts';
+import { takeLock } from '../../src/kit/files/file-lock.ts';
+import { processBirth } from '../../src/kit/process/process-birth.ts';
 import { makeUninstallGround, type UninstallGround } from '../support/uninstall-ground.ts';
 
 let ground: UninstallGround;

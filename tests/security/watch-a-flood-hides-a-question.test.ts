@@ -1,8 +1,8 @@
 // Attack: send so many requests that whoever watches never hears of the one that waits for their answer, or believes that it
 // waits on when it was answered.
 import { expect, test } from 'vitest';
-import type { Question } from '../../src/flow/approvals.ts';
-import { askedFor } from '../support/desk-ground.ts';
+import type { Question } from '../../src/path/approvals.ts';
+import { askedFor } from '../support/approvals-ground.ts';
 import { openPeople } from '../support/people-ground.ts';
 
 test('a question and its answer are told, however many requests a slow reader has before it', async () => {

@@ -1,8 +1,8 @@
 // A person reads a question and presses a key. Meanwhile that question may have gone (answered elsewhere, its client left) and
 // another may have taken its place: a sandbox can time that. The key must not approve what was not read.
 import { expect, test } from 'vitest';
-import { settlingMs } from '../../src/cli/watch-view.ts';
-import { nowMs, question, viewOf } from '../unit/cli/watch-ground.ts';
+import { settlingMs } from '../../src/cli/watch/watch-view.ts';
+import { nowMs, question, viewOf } from '../unit/cli/watch/watch-ground.ts';
 
 const gone = (id: string) => ({ event: 'answered', data: { id, verdict: { granted: false, why: 'gone', by: null } } });
 

@@ -3,9 +3,9 @@
 
 import picocolors from 'picocolors';
 import { expect, test } from 'vitest';
-import { printable } from '../../src/cli/printable.ts';
+import { printable } from '../../src/cli/terminal/printable.ts';
 import { describeEvent } from '../../src/cli/watch.ts';
-import { frame, question, request, viewOf } from '../unit/cli/watch-ground.ts';
+import { frame, question, request, viewOf } from '../unit/cli/watch/watch-ground.ts';
 
 /** Drawn as nothing: a soft hyphen, joiners, blank letters, a vowel separator, a variation selector, a tag, Braille's blank. */
 const invisible = '\u00ad\u034f\u115f\u180e\u200b\u2063\u2800\u3164\ufe0f\uffa0\u{e0041}\u{e0101}\ud800';

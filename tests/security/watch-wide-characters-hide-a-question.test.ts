@@ -2,8 +2,8 @@
 // than the screen: they wrap, the frame scrolls, and the question that a key would answer is gone from the screen.
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import { FullScreen } from '../../src/cli/full-screen.ts';
-import { frame, question, request, viewOf } from '../unit/cli/watch-ground.ts';
+import { FullScreen } from '../../src/cli/watch/full-screen.ts';
+import { frame, question, request, viewOf } from '../unit/cli/watch/watch-ground.ts';
 
 /** Pictures among narrow symbols, brackets, Hangul, Yi, Tangut, Khitan, Kana of the supplement, Nüshu, a tile, a card, Han. */
 const wide = [

@@ -1,12 +1,12 @@
 // Attack: use up the share of the journal at one worker and go on at another; and have the relay hold more than it has room for.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readRecord } from '../../src/audit/read-record.ts';
-import { describeFlow } from '../../src/audit/record.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import { JournalRelay } from '../../src/workers/journal-relay.ts';
+import { JournalRelay } from '../../src/gateway/workers/journal-relay.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import { readRecord } from '../../src/stages/audit/journal/read-record.ts';
+import { describeFlow } from '../../src/stages/audit/journal/record.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, registered, servedBy, startWorkersGround, type WorkersGround } from '../support/workers-ground.ts';
-import { forwardedFlow } from '../unit/audit/flow-fixture.ts';
+import { forwardedFlow } from '../unit/stages/audit/flow-fixture.ts';
 
 describe('two workers', () => {
   let ground: WorkersGround;

@@ -1,7 +1,7 @@
 // The workers of a gateway serve what they were last told. Whatever happens to Redis and to the other gateways meanwhile, a
 // sandbox that was revoked must not come back to them, and no other gateway must hear that it is gone while they serve it.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { SharedRegistrations } from '../../src/workers/shared-registrations.ts';
+import { SharedRegistrations } from '../../src/gateway/workers/shared-registrations.ts';
 import { lineTo } from '../support/cut-line.ts';
 import { eventually } from '../support/eventually.ts';
 import { openGateway } from '../support/redis-gateways.ts';

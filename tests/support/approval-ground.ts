@@ -1,7 +1,7 @@
 // A gateway with hosts that a person is asked about, a far side that counts who connects to it, and a person who looks on
 // over the admin socket. `ask.example` and `other.example` ask, `open.example` does not, `pinned.example` is a tunnel.
 import { type ClientRequest, request as httpRequest } from 'node:http';
-import type { Question } from '../../src/flow/approvals.ts';
+import type { Question } from '../../src/path/approvals.ts';
 import { eventually } from './eventually.ts';
 import { type Answer, type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 import { type ClientRun, runClient } from './run-client.ts';

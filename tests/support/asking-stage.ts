@@ -1,17 +1,17 @@
 // The authorize stage with a real desk before it: for tests of what waits, and of what an approval covers.
-import type { DeskOptions } from '../../src/approvals/desk-ports.ts';
-import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
-import { ClientGone } from '../../src/flow/client-gone.ts';
-import type { CanonicalRequest, Identified } from '../../src/flow/flow.ts';
-import { HeaderList } from '../../src/flow/header-list.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import type { Sandbox } from '../../src/flow/sandbox.ts';
+import type { ApprovalOptions } from '../../src/gateway/approvals/approval-ports.ts';
+import { ClientGone } from '../../src/path/exchange/client-gone.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import type { CanonicalRequest, Identified } from '../../src/path/flow.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import type { Sandbox } from '../../src/path/sandbox.ts';
 import type { CompiledPolicy } from '../../src/policy/compiled.ts';
-import { type DeskGround, openDesk } from './desk-ground.ts';
+import { createAuthorizeStage } from '../../src/stages/authorize/authorize-stage.ts';
+import { type ApprovalsGround, openApprovals } from './approvals-ground.ts';
 import { acceptedFlow, callerFrom, canonicalOf, noGitPorts, sandboxWith } from './hand-made-flow.ts';
 import { requestLimits } from './hand-made-gate.ts';
 
-export interface AskingStage extends DeskGround {
+export interface AskingStage extends ApprovalsGround {
   policy: CompiledPolicy;
   /** What came of a request: the rule that let it pass, the code of its refusal, `gone`, or `asked` while it waits. */
   send(method: string, url: string, how?: Sent): Promise<string>;
@@ -28,11 +28,11 @@ export interface Sent {
 
 export function openAskingStage(
   policy: CompiledPolicy,
-  desk: Partial<DeskOptions> = {},
+  desk: Partial<ApprovalOptions> = {},
   git: Partial<typeof noGitPorts> = {},
 ): AskingStage {
   const settings = () => ({ answerWithinMs: 120_000, held: 100, heldPerSandbox: 100 });
-  const ground = openDesk({ settings, ...desk });
+  const ground = openApprovals({ settings, ...desk });
   ground.desk.watchers.begin();
   const ports = { ...noGitPorts, ...git, asking: ground.desk, approvals: ground.inForce };
   const limits = requestLimits({ requestsPerMinute: 1000, burst: 1000, concurrentRequests: 100 });

@@ -1,6 +1,6 @@
 // A gateway before a pretend AWS, and real AWS clients (boto3) behind it that have placeholder keys and nothing else.
-import { placeholderVariables } from '../../src/launch/placeholders.ts';
-import { type ClientRequest, clientFlow } from '../unit/inject/sigv4-ground.ts';
+import { placeholderVariables } from '../../src/sandbox/stubs/placeholders.ts';
+import { type ClientRequest, clientFlow } from '../unit/stages/inject/aws/sigv4-ground.ts';
 import { clientEnvironment } from './client-environment.ts';
 import { type PretendAws, type RealKeys, startPretendAws } from './pretend-aws.ts';
 import { type RawAnswer, sendTunnelled } from './raw-client.ts';

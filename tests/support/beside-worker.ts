@@ -1,13 +1,14 @@
 // The store of a worker, in the process of the test: a channel to the gateway's store that goes through JSON, as between
 // processes. It follows the registrations of the gateway from the beginning, as a real one does.
-import type { SharedStore } from '../../src/flow/shared-store.ts';
-import { createIpcStore, type IpcStore } from '../../src/workers/ipc-store.ts';
-import { readFromWorker } from '../../src/workers/read-from-worker.ts';
-import type { RecalledLeases } from '../../src/workers/recalled-leases.ts';
-import type { SharedRegistrations } from '../../src/workers/shared-registrations.ts';
-import { createStoreServer, type StoreServer } from '../../src/workers/store-server.ts';
-import type { StoreVerbs, ToWorker } from '../../src/workers/worker-verbs.ts';
-import { pairedChannels } from '../unit/workers/paired-channels.ts';
+
+import { createIpcStore, type IpcStore } from '../../src/gateway/workers/ipc-store.ts';
+import { readFromWorker } from '../../src/gateway/workers/read-from-worker.ts';
+import type { RecalledLeases } from '../../src/gateway/workers/recalled-leases.ts';
+import type { SharedRegistrations } from '../../src/gateway/workers/shared-registrations.ts';
+import { createStoreServer, type StoreServer } from '../../src/gateway/workers/store-server.ts';
+import type { StoreVerbs, ToWorker } from '../../src/gateway/workers/worker-verbs.ts';
+import type { SharedStore } from '../../src/path/shared-store.ts';
+import { pairedChannels } from '../unit/gateway/workers/paired-channels.ts';
 
 type Told = Pick<ToWorker, 'changed' | 'recall'>;
 

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog } from '../../src/kit/log.ts';
-import { startGateway } from '../../src/service.ts';
+import { startGateway } from '../../src/gateway/service.ts';
+import { createLog } from '../../src/kit/text/log.ts';
 import { scenePolicy } from './browser-scene-policy.ts';
 import { type Answer, startFakeUpstream } from './fake-upstream.ts';
 import { openGitSandbox } from './git-sandbox.ts';

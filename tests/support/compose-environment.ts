@@ -1,9 +1,10 @@
 // What docker/sandbox.env has to say, made from the same sources as the environment of a sandbox of `sallyport run`.
-import { quietAgents } from '../../src/launch/agent-stubs.ts';
-import { placeholderVariables } from '../../src/launch/placeholders.ts';
-import { sandboxGitEnvironment } from '../../src/launch/sandbox-gitconfig.ts';
-import { trustVariables } from '../../src/launch/trust-variables.ts';
-import { publishedNames, publishedPlace } from '../../src/published-trust.ts';
+
+import { publishedNames, publishedPlace } from '../../src/gateway/sandboxes/published-trust.ts';
+import { quietAgents } from '../../src/sandbox/stubs/agent-stubs.ts';
+import { placeholderVariables } from '../../src/sandbox/stubs/placeholders.ts';
+import { sandboxGitEnvironment } from '../../src/sandbox/stubs/sandbox-gitconfig.ts';
+import { trustVariables } from '../../src/sandbox/trust/trust-variables.ts';
 
 /** By the heading under which the file has them. */
 export function expectedSandboxEnvironment(): Readonly<Record<string, Readonly<Record<string, string>>>> {

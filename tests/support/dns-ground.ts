@@ -3,9 +3,9 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type Answer, type DecodedPacket, decode, encode, type RecordType } from 'dns-packet';
-import { attachDns, type DnsPorts } from '../../src/accept/dns-door.ts';
-import { createDnsLimits } from '../../src/accept/dns-limits.ts';
-import { LocalMeters } from '../../src/store/local-meters.ts';
+import { LocalMeters } from '../../src/gateway/store/local-meters.ts';
+import { attachDns, type DnsPorts } from '../../src/stages/accept/dns/dns-door.ts';
+import { createDnsLimits } from '../../src/stages/accept/dns/dns-limits.ts';
 
 export const typeNumbers = { A: 1, NS: 2, SOA: 6, NULL: 10, PTR: 12, MX: 15, TXT: 16, AAAA: 28, HTTPS: 65, ANY: 255 };
 

@@ -1,14 +1,15 @@
 // DNS questions on the real stages, without sockets: a registry with one sandbox, a policy the test may change, and what
 // was written down.
-import { createAcceptStage } from '../../src/accept/accept-stage.ts';
-import type { DnsPorts } from '../../src/accept/dns-door.ts';
-import { createLookup } from '../../src/accept/dns-lookup.ts';
-import { describeFlow, type RecordBody } from '../../src/audit/record.ts';
-import { createAuthorizeStage } from '../../src/authorize/authorize-stage.ts';
-import { createIdentifyStage } from '../../src/identify/identify-stage.ts';
-import type { SandboxRegistry } from '../../src/identify/registry.ts';
-import { admissionPath } from '../../src/request-path.ts';
-import { createRequestServer } from '../../src/serve-request.ts';
+
+import { createRequestServer } from '../../src/gateway/serve-request.ts';
+import { admissionPath } from '../../src/path/paths.ts';
+import { createAcceptStage } from '../../src/stages/accept/accept-stage.ts';
+import type { DnsPorts } from '../../src/stages/accept/dns/dns-door.ts';
+import { createLookup } from '../../src/stages/accept/dns/dns-lookup.ts';
+import { describeFlow, type RecordBody } from '../../src/stages/audit/journal/record.ts';
+import { createAuthorizeStage } from '../../src/stages/authorize/authorize-stage.ts';
+import { createIdentifyStage } from '../../src/stages/identify/identify-stage.ts';
+import type { SandboxRegistry } from '../../src/stages/identify/registry/registry.ts';
 import { callerFrom, noGitPorts } from './hand-made-flow.ts';
 import { requestLimits } from './hand-made-gate.ts';
 import { type HandMadePolicy, handMadePolicy } from './hand-made-policy.ts';

@@ -1,9 +1,9 @@
 // A registry with its file, as a gateway has it that shares nothing.
 import { dirname } from 'node:path';
-import { SandboxRegistry } from '../../src/identify/registry.ts';
-import { readStored } from '../../src/identify/stored-registration.ts';
-import { createEmbeddedStore } from '../../src/store/embedded-store.ts';
-import { FileRegistrations } from '../../src/store/file-registrations.ts';
+import { createEmbeddedStore } from '../../src/gateway/store/embedded-store.ts';
+import { FileRegistrations } from '../../src/gateway/store/file-registrations.ts';
+import { SandboxRegistry } from '../../src/stages/identify/registry/registry.ts';
+import { readStored } from '../../src/stages/identify/registry/stored-registration.ts';
 
 export interface FileRegistry {
   readonly registry: SandboxRegistry;

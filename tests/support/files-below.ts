@@ -1,6 +1,6 @@
 // The files of a pretend host: those below a folder, as if it were the root. Links are followed within it.
 import { dirname, resolve } from 'node:path';
-import { type HostFiles, hostFiles } from '../../src/launch/host-files.ts';
+import { type HostFiles, hostFiles } from '../../src/sandbox/files/host-files.ts';
 
 export function filesBelow(root: string): HostFiles {
   const real = (path: string): string | null => {

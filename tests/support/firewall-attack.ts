@@ -1,7 +1,7 @@
 // One attack on a sandbox network, and the rules that refuse it: each is seen to refuse (it counts the packet) while those
 // before it are gone, and when the last one is gone the attack must arrive. So a refusal is never a mere silence.
 import { expect } from 'vitest';
-import type { Ruleset } from '../../src/enforce/ruleset.ts';
+import type { Ruleset } from '../../src/sandbox/firewall/ruleset.ts';
 import { eventually } from './eventually.ts';
 import type { FirewallGround, Place } from './firewall-ground.ts';
 

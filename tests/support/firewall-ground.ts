@@ -3,8 +3,8 @@
 // is gone with `end`. Whatever arrives anywhere is told by listeners that print it; nothing is concluded from a silence.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { FirewallPlan, Members } from '../../src/enforce/firewall-plan.ts';
-import { writeRuleset } from '../../src/enforce/ruleset.ts';
+import type { FirewallPlan, Members } from '../../src/sandbox/firewall/firewall-plan.ts';
+import { writeRuleset } from '../../src/sandbox/firewall/ruleset.ts';
 import { eventually } from './eventually.ts';
 import { type ClientOptions, type ClientRun, runClient } from './run-client.ts';
 

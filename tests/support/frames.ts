@@ -1,5 +1,5 @@
 // Frames made by hand, as a sandbox with a raw socket would make them, with right checksums, so that only a rule can refuse them.
-import { asHex, checkAddress } from '../../src/enforce/pin.ts';
+import { asHex, checkAddress } from '../../src/sandbox/firewall/pin.ts';
 
 export interface Ends {
   readonly mac: string;

@@ -1,17 +1,17 @@
 // Flows, callers, sandboxes and canonical requests made by hand, for tests of one stage alone.
 
 import { expect } from 'vitest';
-import { canonicalTarget } from '../../src/accept/canonical-path.ts';
-import type { AuthorizePorts } from '../../src/authorize/authorize-stage.ts';
-import { PushRoom } from '../../src/authorize/git/push-room.ts';
-import type { AskingGithub, GithubPorts } from '../../src/authorize/github/github-ports.ts';
-import type { Exchange } from '../../src/flow/exchange.ts';
-import type { Accepted, Caller, CanonicalRequest, RawRequest } from '../../src/flow/flow.ts';
-import { HeaderList } from '../../src/flow/header-list.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import type { Sandbox } from '../../src/flow/sandbox.ts';
-import { Trail } from '../../src/flow/trail.ts';
-import { Spool } from '../../src/kit/spool.ts';
+import { Spool } from '../../src/kit/files/spool.ts';
+import type { Exchange } from '../../src/path/exchange/exchange.ts';
+import { HeaderList } from '../../src/path/exchange/header-list.ts';
+import type { Accepted, Caller, CanonicalRequest, RawRequest } from '../../src/path/flow.ts';
+import { Refusal } from '../../src/path/refusal.ts';
+import type { Sandbox } from '../../src/path/sandbox.ts';
+import { Trail } from '../../src/path/trail.ts';
+import { canonicalTarget } from '../../src/stages/accept/canonical-path.ts';
+import type { AuthorizePorts } from '../../src/stages/authorize/authorize-stage.ts';
+import { PushRoom } from '../../src/stages/authorize/git/push-room.ts';
+import type { AskingGithub, GithubPorts } from '../../src/stages/authorize/github/github-ports.ts';
 
 export function sandboxWith(over: Partial<Sandbox> = {}): Sandbox {
   return {

@@ -1,7 +1,7 @@
 // Limits and budgets as the compiler makes them of an empty document, for tests that compile none.
 import { compileBudgets, compileLimits } from '../../src/policy/compile-limits.ts';
 import type { Budgets, Limits } from '../../src/policy/compiled-limits.ts';
-import { Findings } from '../../src/policy/findings.ts';
+import { Findings } from '../../src/policy/schema/findings.ts';
 
 const findings = new Findings(null as never); // an empty section has no errors to locate
 

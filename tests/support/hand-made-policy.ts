@@ -1,7 +1,7 @@
 // A compiled policy from a few words, with the real patterns in it, for tests of decisions alone.
 
-import { defaultEffects, type GithubEffect } from '../../src/flow/github-effects.ts';
-import { compileGlob } from '../../src/kit/glob.ts';
+import { compileGlob } from '../../src/kit/text/glob.ts';
+import { defaultEffects, type GithubEffect } from '../../src/path/github-effects.ts';
 import { parseBlockedApiPattern } from '../../src/policy/blocked-api.ts';
 import type { AllowRule, CompiledPolicy, CredentialSpec, HostPattern } from '../../src/policy/compiled.ts';
 import { parseHostPattern } from '../../src/policy/host-pattern.ts';

@@ -1,6 +1,6 @@
 // Packs whose objects are few and small, and whose history or making is long to walk: what costs time without memory.
-import { oidOf } from '../../src/git-wire/object-id.ts';
-import { commitText, type Part, packOf, sizeBytes, treeText } from '../unit/git-wire/pack-builder.ts';
+import { oidOf } from '../../src/protocols/git/objects/object-id.ts';
+import { commitText, type Part, packOf, sizeBytes, treeText } from '../unit/protocols/git/objects/pack-builder.ts';
 import { type HungryPack, oneMoreEntry, wideTree } from './hungry-packs.ts';
 
 const parentLineBytes = 'parent \n'.length + 40;

@@ -1,6 +1,13 @@
 // Packs that are small on the wire and made to cost the one who judges them as much memory and time as can be had.
-import { oidOf } from '../../src/git-wire/object-id.ts';
-import { appendDelta, commitText, literalDelta, type Part, packOf, sizeBytes } from '../unit/git-wire/pack-builder.ts';
+import { oidOf } from '../../src/protocols/git/objects/object-id.ts';
+import {
+  appendDelta,
+  commitText,
+  literalDelta,
+  type Part,
+  packOf,
+  sizeBytes,
+} from '../unit/protocols/git/objects/pack-builder.ts';
 
 export interface HungryPack {
   /** The commit that the push would put on a branch. */

@@ -1,7 +1,7 @@
 // Asks the door about itself, as a client in a sandbox would through a proxy: http://sallyport.internal/ over plain HTTP/1.1.
 // Also a person who looks on, so that there is somebody to ask.
 import { request } from 'node:http';
-import type { Gateway } from '../../src/cli/gateway-port.ts';
+import type { Gateway } from '../../src/gateway/contract.ts';
 import type { Door } from './tunnel-client.ts';
 
 export interface InsideAnswer {
@@ -40,9 +40,9 @@ export function askInside(door: Door, what: string, asked: InsideAsk = {}): Prom
 }
 
 /** Somebody watches until the returned function is called. */
-export function lookOn({ desk }: Gateway): () => void {
+export function lookOn({ admin }: Gateway): () => void {
   const leaving = new AbortController();
-  const events = desk.questions.watch(leaving.signal)[Symbol.asyncIterator]();
+  const events = admin.questions.watch(leaving.signal)[Symbol.asyncIterator]();
   const read = async (): Promise<void> => {
     while ((await events.next()).done !== true);
   };

@@ -1,11 +1,11 @@
 // A launcher in a process of its own, for the tests that run it as another user, kill it, or give it a terminal. Started by
 // launch-ground.ts with one JSON argument. Says how far it has come on descriptor 3, as lines.
 import { readlinkSync, writeSync } from 'node:fs';
-import { createBubblewrapLauncher } from '../../src/launch/bubblewrap.ts';
-import { findLauncher } from '../../src/launch/find-launcher.ts';
-import { findTool } from '../../src/launch/find-tool.ts';
-import { createPlainUnshareLauncher } from '../../src/launch/plain-unshare.ts';
-import type { Launcher, LauncherName, SandboxPlan, SandboxStdio } from '../../src/launch/sandbox-plan.ts';
+import { createBubblewrapLauncher } from '../../src/sandbox/namespace/bubblewrap.ts';
+import { findTool } from '../../src/sandbox/namespace/find-tool.ts';
+import { createPlainUnshareLauncher } from '../../src/sandbox/namespace/plain-unshare.ts';
+import { findLauncher } from '../../src/sandbox/run/find-launcher.ts';
+import type { Launcher, LauncherName, SandboxPlan, SandboxStdio } from '../../src/sandbox/run/sandbox-plan.ts';
 
 export interface DriverOrder {
   readonly launcher: LauncherName;

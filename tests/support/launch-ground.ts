@@ -18,7 +18,7 @@ import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
-import type { LauncherName, Mount } from '../../src/launch/sandbox-plan.ts';
+import type { LauncherName, Mount } from '../../src/sandbox/run/sandbox-plan.ts';
 import type { DriverOrder } from './launch-driver.ts';
 import { asUser } from './namespace.ts';
 

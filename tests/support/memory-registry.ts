@@ -1,8 +1,8 @@
 // A registry whose store is in memory, and a clock the test moves.
-import type { ClaimTaken, RegistrationStore, StoredRegistration } from '../../src/flow/shared-store.ts';
-import { type RegistryOptions, SandboxRegistry } from '../../src/identify/registry.ts';
-import type { StoredSandbox } from '../../src/identify/sandbox-record.ts';
-import { readRegistered } from '../../src/identify/stored-registration.ts';
+import type { ClaimTaken, RegistrationStore, StoredRegistration } from '../../src/path/shared-store.ts';
+import { type RegistryOptions, SandboxRegistry } from '../../src/stages/identify/registry/registry.ts';
+import type { StoredSandbox } from '../../src/stages/identify/registry/sandbox-record.ts';
+import { readRegistered } from '../../src/stages/identify/registry/stored-registration.ts';
 
 export class TestClock {
   nowMs = Date.parse('2026-01-01T00:00:00Z');

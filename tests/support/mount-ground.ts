@@ -5,9 +5,9 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createBubblewrapLauncher } from '../../src/launch/bubblewrap.ts';
-import { type MountOptions, type PlannedMounts, planMounts } from '../../src/launch/plan-mounts.ts';
-import { layGuards } from '../../src/launch/stand-ins.ts';
+import { type MountOptions, type PlannedMounts, planMounts } from '../../src/sandbox/files/plan-mounts.ts';
+import { createBubblewrapLauncher } from '../../src/sandbox/namespace/bubblewrap.ts';
+import { layGuards } from '../../src/sandbox/traps/stand-ins.ts';
 
 export interface MountGround {
   readonly top: string;

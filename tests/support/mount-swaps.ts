@@ -2,7 +2,7 @@
 // is mounted. A stand-in for the program that mounts does it at the very moment, so that the race is always won.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Mount } from '../../src/launch/sandbox-plan.ts';
+import type { Mount } from '../../src/sandbox/run/sandbox-plan.ts';
 
 /** What no sandbox may get. */
 export const hostSecret = 'the secret of the host';

@@ -1,7 +1,7 @@
 // Clients of the mTLS door: TLS with whatever certificate the test gives them, CONNECT inside it, TLS inside that. What
 // the door does with a client it does not want is seen as `closed`, with what was read before.
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
-import type { IssuedIdentity } from '../../src/accept/identity-ca.ts';
+import type { IssuedIdentity } from '../../src/stages/accept/tls/identity-ca.ts';
 import { Wire } from './wire.ts';
 
 export interface ShownIdentity {

@@ -2,7 +2,7 @@
 // local. Clients are run in it with nsenter. Nothing of it outlives the test that made it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { leadHome } from '../../src/launch/lead-home.ts';
+import { bindEveryAddress } from '../../src/sandbox/namespace/bind-addresses.ts';
 import { type ClientOptions, type ClientRun, runClient, type StartedClient, startClient } from './run-client.ts';
 
 export interface TestNamespace {
@@ -25,7 +25,7 @@ export interface NamespaceOptions {
 }
 
 export async function makeNamespace(options: NamespaceOptions = {}): Promise<TestNamespace> {
-  const steps = [leadHome('ip')];
+  const steps = [bindEveryAddress('ip')];
   if (options.also !== undefined) steps.push(options.also);
   const [program, ...args] = [
     ...(options.uid === undefined ? [] : asUser(options.uid)),

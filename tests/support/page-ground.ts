@@ -1,13 +1,13 @@
 // A server of the page for people with a stand-in gateway behind it: what it is fed and what it is asked are in the test's
 // hands, and so is its clock. A real socket on loopback.
 
-import type { PolicyLine } from '../../src/admin/admin-ports.ts';
-import { type Dashboard, startDashboard } from '../../src/admin/dashboard/dashboard-server.ts';
-import type { FedRecord } from '../../src/admin/dashboard/fed-record.ts';
-import type { PageAsset } from '../../src/admin/dashboard/page-assets.ts';
-import { LineChanged } from '../../src/admin/line-changed.ts';
-import type { ApprovalScope, PersonsAnswer, Question } from '../../src/flow/approvals.ts';
-import { type FakePorts, fakePorts } from '../unit/admin/fake-ports.ts';
+import type { PolicyLine } from '../../src/gateway/admin/admin-ports.ts';
+import { LineChanged } from '../../src/gateway/admin/line-changed.ts';
+import { type Dashboard, startDashboard } from '../../src/gateway/dashboard/dashboard-server.ts';
+import type { FedRecord } from '../../src/gateway/dashboard/fed-record.ts';
+import type { PageAsset } from '../../src/gateway/dashboard/page-assets.ts';
+import type { ApprovalScope, PersonsAnswer, Question } from '../../src/path/approvals.ts';
+import { type FakePorts, fakePorts } from '../unit/gateway/admin/fake-ports.ts';
 import { handMadePolicy } from './hand-made-policy.ts';
 import { PageClient } from './page-client.ts';
 

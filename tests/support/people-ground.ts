@@ -1,11 +1,12 @@
 // The desk for people as a gateway puts it together, with a feed, a journal and a policy that the test holds in its hands.
-import type { FeedListener } from '../../src/audit/feed.ts';
-import { createPeopleDesk, type PeopleDesk, type PeopleParts } from '../../src/people-desk.ts';
+
+import { type Approvals, type ApprovalsParts, buildApprovals } from '../../src/gateway/build/build-approvals.ts';
+import type { FeedListener } from '../../src/stages/audit/feed.ts';
 import { sandboxWith } from './hand-made-flow.ts';
 import { handMadePolicy } from './hand-made-policy.ts';
 
 export interface PeopleGround {
-  readonly people: PeopleDesk;
+  readonly people: Approvals;
   readonly journal: { healthy: boolean; readonly notes: Record<string, unknown>[] };
   /** One request has ended. */
   publish(): void;
@@ -20,7 +21,7 @@ export function openPeople(): PeopleGround {
     flush: () => {},
   };
   const listeners = new Set<FeedListener>();
-  const people = createPeopleDesk({
+  const people = buildApprovals({
     policy: () => handMadePolicy({}),
     registry: { lookUpId: (id: string) => sandboxWith({ id }), onRemoved: () => () => {} },
     feed: {
@@ -31,7 +32,7 @@ export function openPeople(): PeopleGround {
     },
     journal,
     spread: async () => {},
-  } as unknown as PeopleParts);
+  } as unknown as ApprovalsParts);
   return {
     people,
     journal,

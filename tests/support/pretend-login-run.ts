@@ -4,7 +4,7 @@
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { loginStubs, opencodeLogins } from '../../src/launch/login-stubs.ts';
+import { loginStubs, opencodeLogins } from '../../src/sandbox/stubs/login-stubs.ts';
 import { type AgentRun, makeAgentGround } from './pretend-agent-run.ts';
 import { type LoginShape, type PretendLogin, startPretendLogin } from './pretend-login.ts';
 import { type PretendProvider, pretendAnswer } from './pretend-provider.ts';

@@ -1,8 +1,8 @@
 // Pushes written by hand: the bytes of a receive-pack request as an attacker makes them, sent through the whole gateway,
 // and what must be true afterwards. Nothing here asks git whether it would ever send such a thing.
 import { expect } from 'vitest';
-import { encodePkt, flushPkt } from '../../src/git-wire/pkt-line.ts';
-import { zeroId } from '../../src/git-wire/ref-name.ts';
+import { encodePkt, flushPkt } from '../../src/protocols/git/pkt-line.ts';
+import { zeroId } from '../../src/protocols/git/ref-name.ts';
 import { eventually } from './eventually.ts';
 import type { GitFolder } from './git-folder.ts';
 import type { PushGround, TestRepository } from './push-ground.ts';

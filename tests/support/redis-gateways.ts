@@ -1,7 +1,8 @@
 // Stores of pretend gateways on one Redis, with the CA they share; closed when the test file ends.
-import { createLog } from '../../src/kit/log.ts';
+
+import { openRedisStore } from '../../src/gateway/store/redis/redis-store.ts';
 import { createSealedBox } from '../../src/kit/sealed-box.ts';
-import { openRedisStore } from '../../src/store/redis-store.ts';
+import { createLog } from '../../src/kit/text/log.ts';
 import { afterThisFile } from './after-this-file.ts';
 import type { RedisServer } from './redis-server.ts';
 

@@ -1,8 +1,9 @@
 // What pretend gateways on one Redis make of its registrations: a registry each, and one more in a worker beside it.
-import type { SharedStore } from '../../src/flow/shared-store.ts';
-import { SandboxRegistry } from '../../src/identify/registry.ts';
-import { RecalledLeases } from '../../src/workers/recalled-leases.ts';
-import { SharedRegistrations } from '../../src/workers/shared-registrations.ts';
+
+import { RecalledLeases } from '../../src/gateway/workers/recalled-leases.ts';
+import { SharedRegistrations } from '../../src/gateway/workers/shared-registrations.ts';
+import type { SharedStore } from '../../src/path/shared-store.ts';
+import { SandboxRegistry } from '../../src/stages/identify/registry/registry.ts';
 import { afterThisFile } from './after-this-file.ts';
 import { besideWorker } from './beside-worker.ts';
 import { openGateway } from './redis-gateways.ts';

@@ -7,8 +7,8 @@ import {
   type StoreAway,
   type StoredRegistration,
   StoreUnavailable,
-} from '../../src/flow/shared-store.ts';
-import { type RegistryOptions, SandboxRegistry } from '../../src/identify/registry.ts';
+} from '../../src/path/shared-store.ts';
+import { type RegistryOptions, SandboxRegistry } from '../../src/stages/identify/registry/registry.ts';
 import type { TestClock } from './memory-registry.ts';
 
 export class SharedRegistrations {

@@ -7,7 +7,7 @@ import {
   type SharedStore,
   type StoredRegistration,
   StoreUnavailable,
-} from '../../src/flow/shared-store.ts';
+} from '../../src/path/shared-store.ts';
 import { eventually } from './eventually.ts';
 
 export interface TwoSides {

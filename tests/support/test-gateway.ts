@@ -5,9 +5,9 @@ import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
-import type { Gateway } from '../../src/cli/gateway-port.ts';
-import { createLog } from '../../src/kit/log.ts';
-import { startGateway } from '../../src/service.ts';
+import type { Gateway } from '../../src/gateway/contract.ts';
+import { startGateway } from '../../src/gateway/service.ts';
+import { createLog } from '../../src/kit/text/log.ts';
 import { settle } from './settle.ts';
 
 export interface AdminReply {

@@ -1,12 +1,12 @@
 // Containers of a real Docker, and the part of a gateway that knows them: registry, witness, labels, and the stage that says
 // who is calling. Calls are made in name only: the address is what a door would have seen.
-import { DockerSandboxes } from '../../src/docker-sandboxes.ts';
-import { Refusal } from '../../src/flow/refusal.ts';
-import { identifyCaller } from '../../src/identify/identify-caller.ts';
-import type { SandboxRegistry } from '../../src/identify/registry.ts';
-import { toPublic } from '../../src/identify/sandbox-record.ts';
-import { createLog } from '../../src/kit/log.ts';
+import { DockerSandboxes } from '../../src/gateway/sandboxes/docker-sandboxes.ts';
+import { createLog } from '../../src/kit/text/log.ts';
+import { Refusal } from '../../src/path/refusal.ts';
 import type { CompiledPolicy, DockerSettings } from '../../src/policy/compiled.ts';
+import { identifyCaller } from '../../src/stages/identify/identify-caller.ts';
+import type { SandboxRegistry } from '../../src/stages/identify/registry/registry.ts';
+import { toPublic } from '../../src/stages/identify/registry/sandbox-record.ts';
 import { type DockerWorld, startDockerWorld } from './docker-world.ts';
 import { handMadePolicy } from './hand-made-policy.ts';
 import { MemoryBackup, openTestRegistry } from './memory-registry.ts';

@@ -1,6 +1,6 @@
 // apt: the servers in sources.list, in both of its forms. No server is named here: without a configuration the preset
 // adds none and says so.
-import type { MachineFiles } from '../machine-files.ts';
+import type { MachineFiles } from '../load/machine-files.ts';
 import type { OriginList } from './package-origin.ts';
 
 const directory = '/etc/apt/sources.list.d';

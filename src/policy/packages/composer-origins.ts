@@ -1,7 +1,7 @@
 // composer: repositories of its global configuration. Without one that switches packagist off, packagist. Archives
 // come from the forges, which have presets of their own.
 import { join } from 'node:path';
-import type { MachineFiles } from '../machine-files.ts';
+import type { MachineFiles } from '../load/machine-files.ts';
 import type { OriginList } from './package-origin.ts';
 
 const defaults = ['repo.packagist.org', 'packagist.org'];

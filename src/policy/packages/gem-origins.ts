@@ -1,6 +1,6 @@
 // gem and bundler: sources of the gemrc, mirrors of bundler's configuration. Without any, rubygems.org.
 import { join } from 'node:path';
-import type { MachineFiles } from '../machine-files.ts';
+import type { MachineFiles } from '../load/machine-files.ts';
 import { unquote } from './config-lines.ts';
 import type { OriginList } from './package-origin.ts';
 

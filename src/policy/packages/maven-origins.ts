@@ -1,7 +1,7 @@
 // maven (and gradle builds that use the same repositories): mirrors and repositories of settings.xml. Without a mirror
 // of everything or of `central`, the central repository. Reads the few elements it needs; no entities, no includes.
 import { join } from 'node:path';
-import type { MachineFiles } from '../machine-files.ts';
+import type { MachineFiles } from '../load/machine-files.ts';
 import type { OriginList } from './package-origin.ts';
 
 const defaults = ['repo.maven.apache.org', 'repo1.maven.org'];

@@ -2,9 +2,9 @@
 // repositories. The keys are made for one demonstration and open nothing.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { type PretendGithub, startPretendGithub } from '../pretend-github.ts';
-import type { GroundPlan } from '../pretend-ground.ts';
-import { type PretendHost, reply } from '../pretend-world.ts';
+import { type PretendGithub, startPretendGithub } from '../internet/pretend-github.ts';
+import type { GroundPlan } from '../internet/pretend-ground.ts';
+import { type PretendHost, reply } from '../internet/pretend-world.ts';
 
 export const modelHost = 'api.anthropic.com';
 export const ownRepository = 'acme/widgets';

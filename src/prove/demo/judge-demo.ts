@@ -1,6 +1,6 @@
 // Did the demonstration happen as it is told? From what the sandbox saw, what the pretend providers received and what the
 // journal says. Every word that is shown comes from there; a step that went otherwise is a problem and never smoothed over.
-import type { SeenRequest } from '../pretend-world.ts';
+import type { SeenRequest } from '../internet/pretend-world.ts';
 import { foreignHost, foreignRepository, literalAddress, modelHost, ownRepository } from './demo-hosts.ts';
 import type { InsideOrder, InsideReport, StepName } from './inside-script.ts';
 

@@ -1,8 +1,8 @@
 // The demonstration from beginning to end: lays the ground, runs the one script in a real sandbox, and judges what came of it.
 // Prints nothing.
-import type { StartedSandbox } from '../../launch/start-sandbox.ts';
-import type { PretendGithub } from '../pretend-github.ts';
-import { type GroundPorts, layPretendGround } from '../pretend-ground.ts';
+import type { StartedSandbox } from '../../sandbox/run/start-sandbox.ts';
+import type { PretendGithub } from '../internet/pretend-github.ts';
+import { type GroundPorts, layPretendGround } from '../internet/pretend-ground.ts';
 import { demoGround, makeDemoKeys, ownRepository } from './demo-hosts.ts';
 import { type InsideReport, insideScript } from './inside-script.ts';
 import { type DemoVerdict, insideOrder, judgeDemo } from './judge-demo.ts';

@@ -1,8 +1,8 @@
 // The pretend hosts that the runtimes ask, and the policy of the doctor's own gateway: registries with one package each, and a
 // GitHub with one repository of one branch. Every answer is fixed.
 import { randomBytes } from 'node:crypto';
-import type { GroundPlan } from '../pretend-ground.ts';
-import { type PretendHost, reply } from '../pretend-world.ts';
+import type { GroundPlan } from '../internet/pretend-ground.ts';
+import { type PretendHost, reply } from '../internet/pretend-world.ts';
 import { answerWord, doctorHost, doctorRepository } from './runtimes.ts';
 
 const version = '1.2.3';

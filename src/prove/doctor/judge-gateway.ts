@@ -1,6 +1,6 @@
 // The gateway that runs here, judged by its own account: which controls are live in that process, never what the source says.
 // Where none runs: what one would be started with. Pure: the facts are handed in.
-import type { HealthReport } from '../../admin/admin-ports.ts';
+import type { HealthReport } from '../../gateway/admin/admin-ports.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 export type GatewayFacts =

@@ -1,6 +1,6 @@
 // What this machine can do, judged: what `sallyport run` needs of Node, the kernel and a few programs, and how to get what is
 // missing. Pure: the facts are handed in.
-import { whyNoNamespaces } from '../../launch/why-no-namespaces.ts';
+import { whyNoNamespaces } from '../../sandbox/namespace/why-no-namespaces.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 export interface ToolFacts {

@@ -1,6 +1,6 @@
 // One sandbox of the running gateway, judged: its registration, its proof and door, how long it lasts, what it may use, and
 // what was refused to it lately with what would make that pass. Pure: the gateway's own answers are handed in.
-import type { CheckResult, CredentialStatus, PublicRecord } from '../../admin/admin-ports.ts';
+import type { CheckResult, CredentialStatus, PublicRecord } from '../../gateway/admin/admin-ports.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 export interface RefusedRequest {

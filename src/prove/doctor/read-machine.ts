@@ -2,8 +2,8 @@
 // programs, changes nothing, and judges nothing.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { explainDocker } from '../../launch/docker-command.ts';
-import { findTool } from '../../launch/find-tool.ts';
+import { explainDocker } from '../../sandbox/docker/docker-command.ts';
+import { findTool } from '../../sandbox/namespace/find-tool.ts';
 import type { DockerFacts, MachineFacts, ToolFacts } from './judge-machine.ts';
 
 const waitMs = 8_000;

@@ -4,9 +4,9 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Places } from '../../kit/home.ts';
-import { processBirth } from '../../kit/process-birth.ts';
-import { checkPrivateDirectory } from '../../kit/secure-directory.ts';
+import type { Places } from '../../kit/files/home.ts';
+import { checkPrivateDirectory } from '../../kit/files/secure-directory.ts';
+import { processBirth } from '../../kit/process/process-birth.ts';
 import type { StateFacts } from './judge-state.ts';
 
 export async function readState(places: Places): Promise<StateFacts> {

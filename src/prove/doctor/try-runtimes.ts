@@ -2,8 +2,8 @@
 // request. Says how each fared as soon as it is known.
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
-import { type GroundPorts, layPretendGround } from '../pretend-ground.ts';
-import type { SeenRequest } from '../pretend-world.ts';
+import { type GroundPorts, layPretendGround } from '../internet/pretend-ground.ts';
+import type { SeenRequest } from '../internet/pretend-world.ts';
 import { doctorGround } from './doctor-hosts.ts';
 import type { Finding } from './finding.ts';
 import { type InsideLine, insideScript, readLine } from './inside-script.ts';

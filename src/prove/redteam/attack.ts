@@ -1,6 +1,6 @@
 // The nouns of the red team: an attack, what is known when it is judged, and what can be found. Types only. "It failed" is
 // no finding: an attack held only where something shows that it was us, or a wall we set up, that stopped it.
-import type { SeenRequest } from '../pretend-world.ts';
+import type { SeenRequest } from '../internet/pretend-world.ts';
 import type { Ground } from './ground.ts';
 import type { Observation, Probe } from './probe.ts';
 

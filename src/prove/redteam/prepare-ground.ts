@@ -15,11 +15,11 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { placesIn } from '../../kit/home.ts';
-import type { Launcher } from '../../launch/sandbox-plan.ts';
-import { type SandboxDesk, type StartedSandbox, startSandbox } from '../../launch/start-sandbox.ts';
-import { type PretendGithub, startPretendGithub } from '../pretend-github.ts';
-import { type PretendWorld, startPretendWorld } from '../pretend-world.ts';
+import { placesIn } from '../../kit/files/home.ts';
+import type { Launcher } from '../../sandbox/run/sandbox-plan.ts';
+import { type SandboxRegistrar, type StartedSandbox, startSandbox } from '../../sandbox/run/start-sandbox.ts';
+import { type PretendGithub, startPretendGithub } from '../internet/pretend-github.ts';
+import { type PretendWorld, startPretendWorld } from '../internet/pretend-world.ts';
 import { Attacker } from './attacker.ts';
 import { canaryVariable } from './attacks/environment.ts';
 import { harmlessFile, harmlessText, plantedLinks } from './attacks/files.ts';
@@ -41,7 +41,7 @@ import { startNeighbour } from './start-neighbour.ts';
 
 /** The gateway under attack, however it was started. */
 export interface GatewayUnderAttack {
-  readonly desk: SandboxDesk;
+  readonly registrar: SandboxRegistrar;
   stop(): Promise<void>;
 }
 
@@ -139,7 +139,7 @@ async function lay(
         variables: [canaryVariable],
         hideEnvFiles: false,
       },
-      Promise.resolve(gateway.desk),
+      Promise.resolve(gateway.registrar),
     );
     later(async () => {
       started.kill();

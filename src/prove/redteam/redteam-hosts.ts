@@ -1,7 +1,7 @@
 // The hosts of the pretend internet that the attacks are about, and the policy of the gateway under attack. Names that are not
 // allowed are pinned to the pretend internet too: what slips past the door arrives there and is seen.
 import { gzipSync } from 'node:zlib';
-import { type PretendHost, type PretendResponse, reply, type SeenRequest } from '../pretend-world.ts';
+import { type PretendHost, type PretendResponse, reply, type SeenRequest } from '../internet/pretend-world.ts';
 
 /** Allowed; its credential goes to /v1/** only. Sends back what it was sent. */
 export const providerHost = 'api.provider.example';

@@ -1,7 +1,7 @@
 // Makes the attacks one after the other, each with its control experiment first, and judges them by what both sides saw. One at
 // a time, so that whatever arrives outside belongs to the attack that is being made.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { placesIn } from '../../kit/home.ts';
+import { placesIn } from '../../kit/files/home.ts';
 import type { Attack, Facts, Finding } from './attack.ts';
 import { AttackerGone } from './attacker.ts';
 import type { Ground } from './ground.ts';

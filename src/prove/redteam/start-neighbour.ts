@@ -2,7 +2,7 @@
 // processes of the host, so that the attacker can be told its number.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { StartedSandbox } from '../../launch/start-sandbox.ts';
+import type { StartedSandbox } from '../../sandbox/run/start-sandbox.ts';
 import type { Neighbour } from './ground.ts';
 import { neighbourScript } from './inside/neighbour-script.ts';
 import { neighbourRepository } from './redteam-hosts.ts';

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import picocolors from 'picocolors';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeRecord } from '../../../src/cli/logs.ts';
-import type { PersonsAnswer, Question } from '../../../src/flow/approvals.ts';
-import { askedFor } from '../../support/desk-ground.ts';
-import { type Running, startFake } from '../admin/fake-ports.ts';
+import type { PersonsAnswer, Question } from '../../../src/path/approvals.ts';
+import { askedFor } from '../../support/approvals-ground.ts';
+import { type Running, startFake } from '../gateway/admin/fake-ports.ts';
 import { runWith } from './command-line.ts';
 
 const line = '  - { host: ask.example }  # approved';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import picocolors from 'picocolors';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { journalFile } from '../../../src/audit/journal-files.ts';
 import { describeRecord } from '../../../src/cli/logs.ts';
-import { type Running, startFake } from '../admin/fake-ports.ts';
+import { journalFile } from '../../../src/stages/audit/journal/journal-files.ts';
+import { type Running, startFake } from '../gateway/admin/fake-ports.ts';
 import { runWith } from './command-line.ts';
 
 let gateway: Running;

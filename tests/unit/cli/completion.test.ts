@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startFake } from '../admin/fake-ports.ts';
+import { startFake } from '../gateway/admin/fake-ports.ts';
 import { runWith } from './command-line.ts';
 
 let folder: string;

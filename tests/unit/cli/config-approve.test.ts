@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { noteRunningWriter, type RunningWriter } from '../../../src/launch/running-writers.ts';
-import { isDoubtful } from '../../../src/launch/written-folders.ts';
+import { noteRunningWriter, type RunningWriter } from '../../../src/sandbox/traps/running-writers.ts';
+import { isDoubtful } from '../../../src/sandbox/traps/written-folders.ts';
 import { runWith } from './command-line.ts';
 
 let base: string;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Running, startFake } from '../admin/fake-ports.ts';
+import { type Running, startFake } from '../gateway/admin/fake-ports.ts';
 import { runWith } from './command-line.ts';
 
 let running: Running;

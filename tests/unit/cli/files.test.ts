@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createContext } from '../../../src/cli/cli-context.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
-import { fillJournal } from '../audit/journal-fixture.ts';
+import { fillJournal } from '../stages/audit/journal/journal-fixture.ts';
 import { runWith } from './command-line.ts';
 
 let home: string;

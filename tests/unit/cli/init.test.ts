@@ -14,11 +14,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openQuestions } from '../../../src/cli/ask-person.ts';
 import { createContext } from '../../../src/cli/cli-context.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
-import { noteRunningWriter } from '../../../src/launch/running-writers.ts';
-import { isDoubtful, noteWrittenFolders } from '../../../src/launch/written-folders.ts';
+import { openQuestions } from '../../../src/cli/terminal/ask-person.ts';
+import { noteRunningWriter } from '../../../src/sandbox/traps/running-writers.ts';
+import { isDoubtful, noteWrittenFolders } from '../../../src/sandbox/traps/written-folders.ts';
 import { type RunOptions, runWith } from './command-line.ts';
 
 let folder: string;

@@ -4,10 +4,15 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createContext } from '../../../src/cli/cli-context.ts';
-import { concludeSession, type LearnOptions, type LearnPort, learningDesk } from '../../../src/cli/learn-session.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
-import { noteWrittenFolders } from '../../../src/launch/written-folders.ts';
-import { LearnedSessions } from '../../../src/learn/learned-sessions.ts';
+import {
+  concludeSession,
+  type LearnOptions,
+  type LearnPort,
+  learningRegistrar,
+} from '../../../src/cli/steps/learn-session.ts';
+import { LearnedSessions } from '../../../src/policy/learn/learned-sessions.ts';
+import { noteWrittenFolders } from '../../../src/sandbox/traps/written-folders.ts';
 import { runWith } from './command-line.ts';
 
 let folder: string;
@@ -183,11 +188,11 @@ describe('a sandbox learns before its command starts', () => {
       unregister: async (id: string) => void done.push(`unregistered ${id}`),
     };
     const start = async (id: string): Promise<void> => void done.push(`learns ${id}`);
-    await learningDesk(desk, { start }).register({});
+    await learningRegistrar(desk, { start }).register({});
     const fail = async (): Promise<void> => {
       throw new Error('not here');
     };
-    await expect(learningDesk(desk, { start: fail }).register({})).rejects.toThrow('not here');
+    await expect(learningRegistrar(desk, { start: fail }).register({})).rejects.toThrow('not here');
     expect(done).toEqual(['registered', 'learns sbx_1', 'registered', 'unregistered sbx_1']);
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startFake } from '../admin/fake-ports.ts';
+import { startFake } from '../gateway/admin/fake-ports.ts';
 import { runWith } from './command-line.ts';
 
 let directory: string;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Running, startFake } from '../admin/fake-ports.ts';
+import { type Running, startFake } from '../gateway/admin/fake-ports.ts';
 import { runWith } from './command-line.ts';
 
 let gateway: Running;

@@ -1,9 +1,9 @@
 import { createColors } from 'picocolors';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CredentialStatus } from '../../../src/admin/admin-ports.ts';
 import { describeCredentials } from '../../../src/cli/secret.ts';
-import { agoInWords, sinceInWords, spanInWords, untilInWords } from '../../../src/cli/time-in-words.ts';
-import { type Running, startFake } from '../admin/fake-ports.ts';
+import { agoInWords, sinceInWords, spanInWords, untilInWords } from '../../../src/cli/terminal/time-in-words.ts';
+import type { CredentialStatus } from '../../../src/gateway/admin/admin-ports.ts';
+import { type Running, startFake } from '../gateway/admin/fake-ports.ts';
 import { runWith } from './command-line.ts';
 
 const now = Date.UTC(2027, 0, 15, 12);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findTrustedCas } from '../../../src/launch/uninstall-config.ts';
+import { findTrustedCas } from '../../../src/sandbox/uninstall/uninstall-config.ts';
 import { makeUninstallGround, stateFiles, type UninstallGround } from '../../support/uninstall-ground.ts';
 
 let ground: UninstallGround;

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import picocolors from 'picocolors';
 import { describe, expect, test } from 'vitest';
-import type { Gateway, StartSummary } from '../../../src/cli/gateway-port.ts';
 import { describeStart, serveUntilSignal } from '../../../src/cli/up.ts';
+import type { Gateway, StartSummary } from '../../../src/gateway/contract.ts';
 
 const summary: StartSummary = {
   doors: ['proxy 127.0.0.1:8080'],

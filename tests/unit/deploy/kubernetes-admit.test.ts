@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Grant } from '../../../src/admin/admin-ports.ts';
+import type { Grant } from '../../../src/gateway/admin/admin-ports.ts';
 import { deployFolder, podOf } from '../../support/kubernetes-manifests.ts';
 import { type ClientRun, runClient } from '../../support/run-client.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { sandboxGitFiles } from '../../../src/launch/sandbox-gitconfig.ts';
+import { sandboxGitFiles } from '../../../src/sandbox/stubs/sandbox-gitconfig.ts';
 import {
   containersOf,
   deployFolder,

@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { createContext } from '../../../src/cli/cli-context.ts';
-import { exitCode } from '../../../src/cli/exit-code.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
+import { exitCode } from '../../../src/cli/terminal/exit-code.ts';
 import { allPages, readPage, root, tableUnder } from './pages.ts';
 
 const silent = { write: () => true };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defaultEffects } from '../../../src/flow/github-effects.ts';
+import { defaultEffects } from '../../../src/path/github-effects.ts';
 import { permissionsFor } from '../../../src/policy/app-permissions.ts';
 
 describe('an App is asked for no more than the allowed effects can use', () => {

@@ -1,8 +1,8 @@
 // A machine made of a few texts, and the shortest way from a document to its policy or its errors.
 import type { CompiledPolicy } from '../../../src/policy/compiled.ts';
-import { loadPolicyText } from '../../../src/policy/load-policy.ts';
-import type { MachineFiles } from '../../../src/policy/machine-files.ts';
-import { formatPolicyError, type PolicyError } from '../../../src/policy/policy-error.ts';
+import { loadPolicyText } from '../../../src/policy/load/load-policy.ts';
+import type { MachineFiles } from '../../../src/policy/load/machine-files.ts';
+import { formatPolicyError, type PolicyError } from '../../../src/policy/schema/policy-error.ts';
 
 export interface Pretend {
   readonly env?: Record<string, string>;

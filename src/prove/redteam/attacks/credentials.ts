@@ -1,6 +1,6 @@
 // Attacks on credentials: getting the gateway to send one where it does not belong, to send the sandbox's own, or to hand one
 // back when an upstream echoes what it was sent.
-import { placeholderFor } from '../../../kit/placeholder.ts';
+import { placeholderFor } from '../../../kit/text/placeholder.ts';
 import type { Attack, Control, Facts, Finding } from '../attack.ts';
 import { byName, httpRequest } from '../http-text.ts';
 import { answered, arrived, held, hole, inWords, readAnswer, refusedInWords, unproven } from '../judge.ts';

@@ -1,7 +1,7 @@
 // Attacks by GitHub's API: other repositories by name, number and node; effects the policy does not allow, by REST and by
 // GraphQL; branches written without a push.
 
-import { pullNodeId } from '../../pretend-github.ts';
+import { pullNodeId } from '../../internet/pretend-github.ts';
 import type { Attack, Control } from '../attack.ts';
 import { byName, httpRequest } from '../http-text.ts';
 import { answered, refusedInWords } from '../judge.ts';

@@ -1,0 +1,66 @@
+// What `sallyport init` says it has found, and the command it ends with. Names and places only; what stands in files that a
+// sandbox may have written is made harmless.
+import { dirname } from 'node:path';
+import { quoteIfNeeded } from '../../kit/text/shell-quote.ts';
+import type { Choices } from '../../policy/init/compose-config.ts';
+import type { FoundCredential } from '../../policy/init/find-credentials.ts';
+import type { Survey } from '../../policy/init/survey.ts';
+import type { CliContext } from '../cli-context.ts';
+import { printable } from '../terminal/printable.ts';
+
+export function describeSurvey({ colors }: Pick<CliContext, 'colors'>, survey: Survey): string {
+  const rows: [string, readonly string[]][] = [
+    ['agents', survey.agents.map(({ program }) => program)],
+    ['credentials', survey.credentials.map(describeCredential)],
+    ['remotes', (survey.repository?.remotes ?? []).map((one) => `${one.name}: ${one.host}/${one.repository ?? '…'}`)],
+    ['packages', survey.packages.map(({ preset, file }) => `${preset} (${file})`)],
+    ['isolated by', launchersOf(survey)],
+  ];
+  const lines = rows.map(([title, found]) => {
+    const cells = found.length === 0 ? [colors.dim(nothingFound[title] ?? 'none')] : found.map(printable);
+    return `  ${title.padEnd(12)} ${cells.join(`\n${' '.repeat(15)}`)}`;
+  });
+  return ['Found:', ...lines].join('\n');
+}
+
+const nothingFound: Readonly<Record<string, string>> = {
+  agents: 'none on PATH: the configuration will have the usual providers',
+  credentials: 'none: set one later with `sallyport secret set NAME`',
+  remotes: 'none: this is no repository, or it has no remote on another machine',
+  packages: 'none',
+  'isolated by': 'nothing: install bubblewrap (the program bwrap), then ask `sallyport doctor`',
+};
+
+function describeCredential({ name, where, what }: FoundCredential): string {
+  return `${name} (${what === 'environment variable' ? what : `${what},`} ${where})`;
+}
+
+function launchersOf({ launchers }: Survey): string[] {
+  return [...(launchers.bubblewrap ? ['bubblewrap'] : []), ...(launchers.docker ? ['Docker (--image IMAGE)'] : [])];
+}
+
+/**
+ * `config`: the file that was written, where it must be named; null: it is found without.
+ * In doubt the repository is left for the user to name: a remote that a sandbox wrote would be pushed to.
+ */
+export function nextCommand(
+  survey: Survey,
+  choices: Pick<Choices, 'agents' | 'gitHosts'>,
+  isInDoubt: boolean,
+  { self, config }: { readonly self: string; readonly config: string | null },
+): string {
+  const remotes = (survey.repository?.remotes ?? []).filter(({ repository }) => repository !== null);
+  const first = remotes.find(({ host }) => choices.gitHosts.has(host));
+  const left = isInDoubt && remotes.length > 0 ? 'OWNER/REPO' : undefined;
+  const name = first?.repository ?? left;
+  const repo = name === undefined ? '' : ` --repo ${name}`;
+  const image = !survey.launchers.bubblewrap && survey.launchers.docker ? ' --image IMAGE' : '';
+  const named = config === null ? '' : ` --config ${quoteIfNeeded(config)}`;
+  return `${self} run${named}${repo}${image} -- ${choices.agents[0] ?? 'bash'}`;
+}
+
+/** How the launcher of a clone is called from here. */
+export function ownCommand(launcher: string, cwd: string): string {
+  if (dirname(launcher) === cwd) return './sallyport';
+  return quoteIfNeeded(launcher);
+}

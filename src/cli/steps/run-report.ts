@@ -1,0 +1,65 @@
+// What `sallyport run` says around the command: before it, what the sandbox can use and how; after it, what was refused. All
+// of it on standard error, and only to a person: in a pipe nothing is said but what must be heard.
+import type { CredentialStatus } from '../../gateway/admin/admin-ports.ts';
+import type { StartedSandbox } from '../../sandbox/run/start-sandbox.ts';
+import type { CliContext } from '../cli-context.ts';
+import { joined, printable } from '../terminal/printable.ts';
+
+export interface RunFacts {
+  readonly launcher: string;
+  readonly started: Pick<StartedSandbox, 'grant' | 'notices'>;
+  readonly workingDirectory: string;
+  readonly repos: readonly string[];
+  readonly branches: readonly string[];
+  /** Null: another gateway knows them. */
+  readonly credentials: readonly CredentialStatus[] | null;
+  readonly config: string;
+  readonly persistentHome: boolean;
+}
+
+export function describeRun({ colors }: Pick<CliContext, 'colors'>, facts: RunFacts): string {
+  const { grant, notices } = facts.started;
+  const lines = [`${colors.bold('Sallyport')} ${printable(grant.id)} ${colors.dim(`(${facts.launcher})`)}`];
+  const fact = (name: string, text: string) => lines.push(`  ${colors.dim(name.padEnd(7))} ${text}`);
+  fact('keys', describeKeys(grant.credentials, facts.credentials));
+  const pushes = facts.repos.length === 0 ? '' : `, pushes to ${joined(facts.branches)}`;
+  fact('repos', facts.repos.length === 0 ? 'none: --repo OWNER/REPO lets one in' : `${joined(facts.repos)}${pushes}`);
+  fact('files', `${printable(facts.workingDirectory)}, and ${facts.persistentHome ? 'the kept' : 'a fresh'} home`);
+  fact('policy', printable(facts.config));
+  for (const notice of notices) lines.push(`  ${colors.yellow('note')}    ${printable(notice)}`);
+  return lines.join('\n');
+}
+
+/** Where each key comes from; the sandbox itself holds placeholders. */
+function describeKeys(usable: readonly string[], known: readonly CredentialStatus[] | null): string {
+  if (usable.length === 0) return 'none are set; requests go out without a key. `sallyport secret --help` tells more';
+  const named = usable.map((name) => {
+    const source = known?.find((one) => one.name === name)?.source;
+    return source === undefined || source === 'memory' ? name : `${name} (${source})`;
+  });
+  return `${joined(named)}; the sandbox has placeholders only`;
+}
+
+export interface Refused {
+  readonly method: string;
+  readonly host: string;
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** Null: nothing was refused. */
+export function describeRefusals(
+  { colors }: Pick<CliContext, 'colors'>,
+  id: string,
+  refused: readonly Refused[],
+): string | null {
+  if (refused.length === 0) return null;
+  const last = refused.slice(-3);
+  const lines = last.map(
+    ({ method, host, path, reason }) =>
+      `  ${colors.red('refused')} ${printable(`${method} ${host}${path === '/' ? '' : path}`)}  ${colors.dim(printable(reason))}`,
+  );
+  return [...lines, colors.dim(`  all of them, and why: sallyport logs --refused --sandbox ${printable(id)}`)].join(
+    '\n',
+  );
+}

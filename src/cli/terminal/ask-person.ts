@@ -1,0 +1,46 @@
+// Questions to the person at the terminal, each with an answer that Enter takes. Never asked where nobody can answer: the
+// caller looks first.
+import { createInterface } from 'node:readline';
+import type { Input } from '../cli-context.ts';
+import { CommandFailed, exitCode } from './exit-code.ts';
+
+export interface Questions {
+  /** What was typed, trimmed; `otherwise` for nothing. The end of the input ends the command: nothing was done yet. */
+  ask(question: string, otherwise: string): Promise<string>;
+  /** Asks again when it is neither. */
+  askYesOrNo(question: string, otherwise: boolean): Promise<boolean>;
+  close(): void;
+}
+
+export function openQuestions(
+  stdin: Input,
+  write: (text: string) => unknown = (text) => process.stderr.write(text),
+): Questions {
+  // One reader for all of them: lines that were typed ahead are not lost between two questions.
+  const reader = createInterface({ input: stdin, terminal: false });
+  const lines = reader[Symbol.asyncIterator]();
+  const ask = async (question: string, otherwise: string): Promise<string> => {
+    write(`${question} `);
+    const { done, value } = await lines.next();
+    if (done === true) {
+      write('\n');
+      throw new CommandFailed(exitCode.failure, 'nobody answered: nothing was written');
+    }
+    return value.trim() === '' ? otherwise : value.trim();
+  };
+  return {
+    ask: (question, otherwise) => ask(`${question} [${otherwise}]`, otherwise),
+    async askYesOrNo(question, otherwise) {
+      for (;;) {
+        const answer = await ask(`${question} ${otherwise ? '[Y/n]' : '[y/N]'}`, otherwise ? 'y' : 'n');
+        if (/^(?:y|yes)$/i.test(answer)) return true;
+        if (/^(?:n|no)$/i.test(answer)) return false;
+        write('Type y or n, and Enter.\n');
+      }
+    },
+    close() {
+      reader.close();
+      stdin.pause();
+    },
+  };
+}

@@ -1,0 +1,83 @@
+// The page for people of this gateway: whether one is served, where, and what it is given of the other rooms. Its server is
+// loaded only where there is a page. Serves nothing itself.
+
+import { inPackage } from '../../kit/files/package-root.ts';
+import type { Log } from '../../kit/text/log.ts';
+import type { CompiledPolicy, ListenAddress } from '../../policy/compiled.ts';
+import type { Feed } from '../../stages/audit/feed.ts';
+import type { AdminPorts } from '../admin/admin-ports.ts';
+import type { StartOptions } from '../contract.ts';
+import type { Dashboard } from '../dashboard/dashboard-server.ts';
+import type { Approvals } from './build-approvals.ts';
+
+export interface DashboardParts {
+  readonly options: Pick<StartOptions, 'doors' | 'listen' | 'dashboard'>;
+  readonly policy: () => CompiledPolicy;
+  readonly people: Pick<Approvals, 'approvals' | 'watching' | 'onQuestion'>;
+  readonly feed: Pick<Feed, 'subscribe'>;
+  readonly admin: () => AdminPorts;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+}
+
+export interface PageForPeople {
+  /** An address that opens the page, once; null: none is served. */
+  readonly invite: () => string | null;
+  /** Where it is served; null: nowhere. */
+  readonly origin: () => string | null;
+  /** Why it is not served where the configuration says; null: it is. */
+  readonly problem: () => string | null;
+  /** Where the policy or whoever started the gateway wants one. */
+  open(): Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** A free port, for the gateway of one command. */
+const anyPort: ListenAddress = { host: '127.0.0.1', port: 0 };
+
+export function buildDashboard(parts: DashboardParts): PageForPeople {
+  const { options, policy, log } = parts;
+  let page: Dashboard | null = null;
+  let problem: string | null = null;
+  return {
+    invite: () => page?.invite() ?? null,
+    origin: () => page?.origin ?? null,
+    problem: () => problem,
+    async open() {
+      const configured = options.listen?.dashboard ?? policy().listen.dashboard;
+      const listen = configured ?? (options.dashboard === true ? anyPort : null);
+      if (listen === null) return;
+      // Of several commands on one machine the first has the configured port; the others do their work all the same.
+      if (options.doors !== 'sandboxes') page = await serve(parts, listen);
+      else page = await serve(parts, listen).catch((error: unknown) => elsewhere(parts, error));
+    },
+    close: async () => {
+      await page?.close();
+      page = null;
+    },
+  };
+
+  async function elsewhere(parts: DashboardParts, error: unknown): Promise<Dashboard | null> {
+    if (!(error instanceof Error) || error.name !== 'DashboardTaken') throw error;
+    log.warn(error.message);
+    problem = error.message;
+    return options.dashboard === true ? serve(parts, anyPort) : null;
+  }
+}
+
+async function serve({ policy, people, feed, admin, log }: DashboardParts, listen: ListenAddress): Promise<Dashboard> {
+  const { startDashboard } = await import('../dashboard/dashboard-server.ts');
+  const { readPageAssets } = await import('../dashboard/page-assets.ts');
+  return startDashboard({
+    listen,
+    assets: readPageAssets(inPackage('dashboard')),
+    ports: admin(),
+    policy,
+    isLearning: (sandbox) => people.approvals.isLearning(sandbox),
+    subscribe: (listener) => feed.subscribe(listener),
+    watch: (signal, changed) => {
+      const stop = [people.watching(), people.onQuestion(changed)];
+      signal.addEventListener('abort', () => stop.forEach((end) => void end()), { once: true });
+    },
+    onFault: (what, error) => log.error(what, { error }),
+  });
+}

@@ -1,0 +1,191 @@
+// A request that nobody has sent, judged by the very stage that the path runs: for `sallyport check` and for the cases of
+// `sallyport policy test`. Sends nothing on; what the rules must ask GitHub they ask through the ports they are handed.
+// Limits and budgets are of the moment, and are not counted.
+
+import { HeaderList } from '../../path/exchange/header-list.ts';
+import type { Arrived, Authorized, CanonicalRequest, Identified, Permission } from '../../path/flow.ts';
+import { madeRequest } from '../../path/made-request.ts';
+import type { Sandbox } from '../../path/sandbox.ts';
+import { Trail } from '../../path/trail.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { loadPresets } from '../../policy/schema/presets.ts';
+import { canonicalise } from '../../stages/accept/accept-stage.ts';
+import { patternsFor } from '../../stages/authorize/allow-hints.ts';
+import type { ApprovalsPort } from '../../stages/authorize/ask-person.ts';
+import { createAuthorizeStage } from '../../stages/authorize/authorize-stage.ts';
+import { decide } from '../../stages/authorize/decide.ts';
+import type { LfsTickets } from '../../stages/authorize/git/lfs/lfs-tickets.ts';
+import type { GithubPorts } from '../../stages/authorize/github/github-ports.ts';
+import { bodyDecides } from '../../stages/authorize/github/judge-body.ts';
+import { githubPlace } from '../../stages/authorize/github-place.ts';
+import { RehearsedBody } from './rehearsed-body.ts';
+
+export interface RehearsedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  /** Null: none is given, and where it would decide nothing is decided. */
+  readonly body: string | null;
+}
+
+export interface RehearsePorts extends GithubPorts {
+  readonly lfsTickets: Pick<LfsTickets, 'find'>;
+  readonly approvals: ApprovalsPort;
+  /** What comes after it may pass: the credential that would go with it, or the refusal. */
+  preview(flow: Authorized): Promise<string | null>;
+}
+
+export interface Rehearsed {
+  readonly permission: Permission;
+  readonly credential: string | null;
+  /** The rule by which a person is asked first; null: nobody is. */
+  readonly askedBy: string | null;
+  /** What decides and is not here; null: it passes. */
+  readonly open: { readonly reason: string; readonly hint: string } | null;
+  /** What would send a credential along that goes to other paths of the host; empty: nothing is missing. */
+  readonly hint: string;
+}
+
+/** Throws the refusal that the path would throw. */
+export async function rehearse(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  asked: RehearsedRequest,
+  ports: RehearsePorts,
+): Promise<Rehearsed> {
+  const arrived = arrive(asked);
+  const canonical = canonicalise(arrived.request);
+  const inForce = ports.approvals.policyFor(policy, sandbox.id);
+  const permission = decideLikeThePath(inForce, sandbox, canonical, arrived.request.headers);
+  const given = bodyOf(canonical.method, permission, asked.body);
+  const exchange = new RehearsedBody(given ?? '');
+  const request = { ...arrived.request, sni: canonical.scheme === 'https' ? canonical.host : null };
+  const kind = permission.tunnel ? 'tunnel' : canonical.kind;
+  const flow: Identified = { ...arrived, request, exchange, canonical: { ...canonical, kind }, sandbox };
+  const asks: string[] = [];
+  const stage = createAuthorizeStage(() => policy, noLimits, {
+    ...ports,
+    ...neverReached,
+    lfsTickets: { ...neverIssued, find: (ticket) => ports.lfsTickets.find(ticket) },
+    budget: { admit: () => undefined },
+    asking: {
+      ask: async ({ rule }) => {
+        asks.push(rule);
+        return { granted: true, how: 'check' };
+      },
+    },
+  });
+  // What was read of a body that is not there tells nothing, unless the address alone decides.
+  const isOpen = (): boolean => given === null && exchange.wasRead && mayDecide(canonical.method, permission);
+  const askedBy = (): string | null => asks[0] ?? null;
+  try {
+    const judged = await stage.run({ ...flow });
+    const credential = await ports.preview(judged);
+    const open = isOpen() ? waitsFor(permission) : null;
+    const hint = withoutCredential(inForce, sandbox, canonical, judged.permission);
+    return { permission: judged.permission, credential, askedBy: askedBy(), open, hint };
+  } catch (error) {
+    if (!isOpen()) throw error;
+    return { permission, credential: permission.credential, askedBy: askedBy(), open: waitsFor(permission), hint: '' };
+  } finally {
+    flow.trail.end();
+  }
+}
+
+const noLimits = {
+  admit: () => undefined,
+  readmit: () => undefined,
+  admitRecord: () => undefined,
+  admitTunnel: () => undefined,
+  admitUse: () => undefined,
+  pace: () => {},
+};
+
+/** A push is not read here, so that nothing of one is kept. */
+const neverReached = { spool: null as never, pushRoom: null as never };
+
+const neverIssued = {
+  issue: () => {
+    throw new Error('nothing is asked of LFS here');
+  },
+};
+
+function arrive({ method, url, headers: given, body }: RehearsedRequest): Omit<Arrived, 'exchange'> {
+  const type = usualType(method, url, body);
+  const fields: Record<string, string | string[]> = type === null ? {} : { 'content-type': type };
+  for (const [name, value] of Object.entries(given)) fields[name.toLowerCase()] = value;
+  const headers = HeaderList.from(
+    Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one] as const)),
+  );
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
+  if (authority !== undefined && !headers.has('host')) headers.append('Host', authority);
+  return {
+    requestId: 'check',
+    arrivedAt: Date.now(),
+    caller: { door: 'check', address: null, socketOf: null, proxyAuthorization: null },
+    request: madeRequest('https', method, url, headers),
+    trail: new Trail(performance.now()),
+  };
+}
+
+/** What the usual client of such an address says of its body. */
+function usualType(method: string, url: string, body: string | null): string | null {
+  const pack = /\/git-(upload|receive)-pack$/.exec(url)?.[1];
+  if (method === 'POST' && pack !== undefined) return `application/x-git-${pack}-pack-request`;
+  if (method === 'POST' && /\/info\/lfs\//.test(url)) return 'application/vnd.git-lfs+json';
+  return body === null ? null : 'application/json';
+}
+
+/** An https client asks for its tunnel first: what is refused there, or passes undecrypted, gets no further. */
+function decideLikeThePath(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  headers: HeaderList,
+): Permission {
+  if (canonical.scheme === 'https') {
+    const admitted = decide(policy, sandbox, { ...canonical, kind: 'connect' }, headers);
+    if (admitted.tunnel) return decide(policy, sandbox, { ...canonical, kind: 'tunnel' }, headers);
+  }
+  return decide(policy, sandbox, canonical, headers);
+}
+
+/** A push is no text, and nobody sends one that is empty, nor an empty wish to LFS; a read has no body. */
+function bodyOf(method: string, { git }: Permission, body: string | null): string | null {
+  if (git?.operation === 'receive-pack') return null;
+  if (method === 'GET' || method === 'HEAD') return body ?? '';
+  return git !== null && body === '' ? null : body;
+}
+
+function mayDecide(method: string, { github }: Permission): boolean {
+  return github === null || github.operation === 'graphql' || bodyDecides(method, github);
+}
+
+function waitsFor({ git }: Permission): { reason: string; hint: string } {
+  if (git?.operation === 'receive-pack') {
+    return {
+      reason: 'it depends on the push itself: its refs, its history and the paths it changes are judged at the door',
+      hint: 'Write it as `push:` in a case of `sallyport policy test`.',
+    };
+  }
+  return { reason: 'it depends on the body, and none was given', hint: 'Give the body: --body FILE.' };
+}
+
+/** An API that gets no credential refuses in words of its own, which say nothing of the list it is missing on. */
+function withoutCredential(
+  policy: CompiledPolicy,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+  { credential, tunnel, git, github }: Permission,
+): string {
+  const { host, path, scheme } = canonical;
+  if (credential !== null || tunnel || git !== null || github !== null || scheme !== 'https') return '';
+  if (githubPlace(policy, canonical) !== null || policy.tokenEndpoints.at(host, path) !== undefined) return '';
+  const near = policy
+    .credentialsFor(host)
+    .find(({ name }) => sandbox.credentials === null || sandbox.credentials.includes(name));
+  if (near === undefined) return '';
+  const key = loadPresets().credentials.has(near.name) ? 'add_paths' : 'paths';
+  const patterns = patternsFor(canonical).map((pattern) => `"${pattern}"`);
+  return `It goes without a credential: ${near.name} goes to other paths of ${host}. To send it here too, the operator adds ${patterns.join(' and ')} to credentials.${near.name}.${key}`;
+}

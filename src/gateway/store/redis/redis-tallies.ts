@@ -1,0 +1,21 @@
+// Redis as the place where sums are told: a field for each process of each gateway, so that saying a sum twice changes
+// nothing. What a gateway finds in its own journal counts as far as its earlier processes did not tell it, or Redis has lost
+// it: never twice, and never in place of more.
+import type { TallyLender } from '../meter-lender.ts';
+import { type RedisScript, tellTally } from './redis-scripts.ts';
+
+export interface RedisTalliesOptions {
+  readonly prefix: string;
+  /** Of this process: `NAME#…`, with the name of its gateway, which stays. */
+  readonly instance: string;
+  run(script: RedisScript, ...args: (string | number)[]): Promise<unknown>;
+}
+
+export function createRedisTallies({ prefix, instance, run }: RedisTalliesOptions): TallyLender {
+  return {
+    async tell(key, own, keepMs, recalled) {
+      const sum = Number(await run(tellTally, `${prefix}tally:${key}`, instance, own, Math.ceil(keepMs), recalled));
+      return Number.isFinite(sum) ? sum : 0;
+    },
+  };
+}

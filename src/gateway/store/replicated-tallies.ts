@@ -1,0 +1,137 @@
+// Sums that are kept elsewhere: counted here at once, told soon, and known with what others told, a second old at most. Each
+// borrower says all that it ever counted, so that saying it twice, or again after a loss, changes nothing. What is recalled
+// from before is said beside it, for the lender may know it already.
+import type { SharedTallies } from '../../path/shared-store.ts';
+import type { LenderState, TallyLender } from './meter-lender.ts';
+
+const tellEveryMs = 250;
+const oldestMs = 1000;
+/** From this age on it is asked again beside, so that nobody waits. */
+const soonOldMs = 500;
+/** One that nobody asked for or added to for so long, and that holds nothing of this process, is forgotten. */
+const idleMs = 60_000;
+
+interface Tally {
+  own: number;
+  recalled: number;
+  /** With what was recalled, once the lender has answered. */
+  others: number;
+  knownAtMs: number;
+  usedAtMs: number;
+  keepMs: number;
+  untilMs: number;
+  untold: boolean;
+  asking: Promise<number> | null;
+}
+
+export class ReplicatedTallies implements SharedTallies {
+  readonly #lender: TallyLender;
+  readonly #state: LenderState;
+  readonly #tallies = new Map<string, Tally>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(lender: TallyLender, state: LenderState) {
+    this.#lender = lender;
+    this.#state = state;
+    this.#timer = setInterval(() => this.tick(), tellEveryMs).unref();
+  }
+
+  get size(): number {
+    return this.#tallies.size;
+  }
+
+  add(key: string, amount: number, keepMs: number): void {
+    this.#changed(key, keepMs).own += amount;
+  }
+
+  recall(key: string, amount: number, keepMs: number): void {
+    this.#changed(key, keepMs).recalled += amount;
+  }
+
+  total(key: string): number | Promise<number> {
+    const tally = this.#tallyOf(key);
+    const sum = sumOf(tally);
+    if (this.#state.away()) return sum;
+    const ageMs = this.#state.now() - tally.knownAtMs;
+    if (ageMs <= soonOldMs) return sum;
+    const asked = this.#tell(key, tally);
+    return ageMs <= oldestMs ? sum : asked;
+  }
+
+  /** Tells what is new and forgets what is over. */
+  tick(): void {
+    const nowMs = this.#state.now();
+    for (const [key, tally] of this.#tallies) {
+      const over = isEmpty(tally) ? nowMs - tally.usedAtMs > idleMs : tally.untilMs <= nowMs;
+      if (over && tally.asking === null) this.#tallies.delete(key);
+      else if (tally.untold && !this.#state.away()) void this.#tell(key, tally);
+    }
+  }
+
+  /** After the lender was away it may have forgotten. */
+  sayAll(): void {
+    for (const tally of this.#tallies.values()) if (!isEmpty(tally)) tally.untold = true;
+    this.tick();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    if (this.#state.away()) return;
+    const untold = [...this.#tallies].filter(([, tally]) => tally.untold);
+    await Promise.all(
+      untold.map(async ([key, tally]) => {
+        await tally.asking;
+        await this.#tell(key, tally);
+      }),
+    );
+  }
+
+  #changed(key: string, keepMs: number): Tally {
+    const tally = this.#tallyOf(key);
+    tally.untold = true;
+    tally.keepMs = Math.max(tally.keepMs, keepMs);
+    tally.untilMs = Math.max(tally.untilMs, this.#state.now() + keepMs);
+    return tally;
+  }
+
+  #tallyOf(key: string): Tally {
+    let tally = this.#tallies.get(key);
+    if (tally === undefined) {
+      const none = { own: 0, recalled: 0, others: 0, keepMs: 0, untilMs: 0, untold: false, asking: null };
+      tally = { ...none, knownAtMs: Number.NEGATIVE_INFINITY, usedAtMs: this.#state.now() };
+      this.#tallies.set(key, tally);
+    }
+    tally.usedAtMs = this.#state.now();
+    return tally;
+  }
+
+  /** Never rejects: without an answer, what is known here. */
+  #tell(key: string, tally: Tally): Promise<number> {
+    if (tally.asking !== null) return tally.asking;
+    const told = tally.own;
+    tally.untold = false;
+    tally.asking = this.#lender.tell(key, told, tally.keepMs, tally.recalled).then(
+      (total) => {
+        tally.asking = null;
+        tally.others = Math.max(0, total - told);
+        tally.knownAtMs = this.#state.now();
+        return sumOf(tally);
+      },
+      () => {
+        tally.asking = null;
+        tally.untold = true;
+        return sumOf(tally);
+      },
+    );
+    return tally.asking;
+  }
+}
+
+/** What was recalled is among the others as soon as the lender knows it. */
+function sumOf({ own, recalled, others }: Tally): number {
+  return own + Math.max(others, recalled);
+}
+
+function isEmpty({ own, recalled }: Tally): boolean {
+  return own === 0 && recalled === 0;
+}

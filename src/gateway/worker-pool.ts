@@ -1,0 +1,303 @@
+// The workers of a gateway, as its own process has them: forks and supervises them, answers what they ask, tells them what
+// must hold in all of them, and takes their records. This process serves no sandbox itself: no hostile byte is read here.
+
+import type { Log } from '../kit/text/log.ts';
+import type { ApprovalSet, Asking, InsideApi } from '../path/approvals.ts';
+import type { SharedStore } from '../path/shared-store.ts';
+import { privateSocketMode } from '../stages/accept/doors/doors.ts';
+import type { Audit } from '../stages/audit/audit-stage.ts';
+import type { Journal } from '../stages/audit/journal/journal.ts';
+import type { JournalShares } from '../stages/audit/journal/journal-shares.ts';
+import { readRecord } from '../stages/audit/journal/read-record.ts';
+import type { Metrics } from '../stages/audit/metrics.ts';
+import { callerAddress } from '../stages/identify/canonical-address.ts';
+import type { SandboxRegistry } from '../stages/identify/registry/registry.ts';
+import type { SandboxRecord } from '../stages/identify/registry/sandbox-record.ts';
+import type { KnownSecrets } from '../stages/inject/scrub/known-secrets.ts';
+import { carryKnown, noteCarried, tellOfNew, valuesSetByHand } from '../stages/inject/secret-handover.ts';
+import type { SecretStore } from '../stages/inject/secret-store.ts';
+import type { DockerSandboxes } from './sandboxes/docker-sandboxes.ts';
+import { type ForkedWorker, forkWorker } from './workers/fork-worker.ts';
+import { inTime } from './workers/in-time.ts';
+import { createPeopleServer } from './workers/people-server.ts';
+import { PrivateSockets } from './workers/private-sockets.ts';
+import { RecalledLeases } from './workers/recalled-leases.ts';
+import type { SeenByPolicy } from './workers/recorded-machine.ts';
+import { ServingWorkers } from './workers/serving-workers.ts';
+import type { Follower, SharedRegistrations } from './workers/shared-registrations.ts';
+import { createStoreServer } from './workers/store-server.ts';
+import { Supervisor } from './workers/supervise.ts';
+import {
+  awayFor,
+  type Beat,
+  type JournalHealth,
+  listenOf,
+  type OpenDoors,
+  type ToPrimary,
+  type WorkerStart,
+} from './workers/worker-verbs.ts';
+
+export interface GatewayWorkersParts {
+  readonly count: number;
+  readonly entry: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** What is the same for every worker at any time. */
+  readonly start: Pick<WorkerStart, 'home' | 'config' | 'listen' | 'userKeys' | 'gatewayName'>;
+  readonly seen: SeenByPolicy;
+  readonly store: SharedStore;
+  readonly registrations: SharedRegistrations;
+  readonly registry: SandboxRegistry;
+  readonly docker: Pick<DockerSandboxes, 'confirm'>;
+  readonly journal: Journal;
+  readonly shares: JournalShares;
+  readonly audit: Pick<Audit, 'take'>;
+  readonly metrics: Pick<Metrics, 'countConnect' | 'countUnrecorded'>;
+  readonly secrets: SecretStore;
+  readonly known: KnownSecrets;
+  /** Whom workers ask, and what was approved so far. */
+  readonly people: {
+    readonly asking: Asking;
+    readonly inside: InsideApi;
+    readonly approvals: { readonly set: ApprovalSet };
+  };
+  readonly log: Log;
+}
+
+/** A worker that serves has a policy or a credential in force much sooner. */
+const inForceWithinMs = 10_000;
+
+export class GatewayWorkers {
+  readonly #parts: GatewayWorkersParts;
+  readonly #supervisor: Supervisor;
+  readonly #lives = new Set<ForkedWorker>();
+  readonly #serving: ServingWorkers;
+  readonly #sockets: PrivateSockets;
+  #seen: SeenByPolicy;
+  #doors: OpenDoors | null = null;
+  /** What each was told to open. All alike: node:cluster knows a socket that is shared by how it was asked for. */
+  readonly #listens = new Map<ForkedWorker, WorkerStart['listen']>();
+  readonly #leases = new RecalledLeases();
+
+  constructor(parts: GatewayWorkersParts) {
+    this.#parts = parts;
+    this.#seen = parts.seen;
+    const { count, log, journal, shares, store, registry, known } = parts;
+    this.#serving = new ServingWorkers(({ pid }) => log.error('a worker does not answer: it is ended', { pid }));
+    this.#sockets = new PrivateSockets(privateSocketMode, this.#serving.takers);
+    this.#supervisor = new Supervisor({ count, start: (worker) => this.#fork(worker), log });
+    const tellHealth = (): void => this.#tellAll('journal', healthOf(journal, shares));
+    journal.onChange = tellHealth;
+    shares.onChange = tellHealth;
+    store.onAway((away) => this.#tellAll('away', { away: awayFor(away), identified: registry.identified }));
+    tellOfNew(known, (secrets) => this.#tellAll('known', secrets));
+    for (const record of registry.list()) this.#watchConfirmed(record);
+    registry.onRegistered((record) => {
+      this.#watchConfirmed(record);
+      if (record.containerId !== null) this.#tellAll('confirmed', { id: record.id, confirmed: record.confirmed });
+    });
+  }
+
+  get live(): number {
+    return this.#supervisor.live;
+  }
+
+  get openConnections(): number {
+    return this.#serving.openConnections;
+  }
+
+  get openCircuits(): number {
+    return this.#serving.openCircuits;
+  }
+
+  /** For people. */
+  describe(): string {
+    return this.#supervisor.describe();
+  }
+
+  /** Resolves when all serve, with the doors that are open. */
+  async start(): Promise<OpenDoors> {
+    await this.#supervisor.start();
+    return this.#doors!;
+  }
+
+  stop(graceMs: number): Promise<void> {
+    this.#sockets.closeAll();
+    this.#serving.stop();
+    return this.#supervisor.stop(graceMs);
+  }
+
+  /** Resolves when every worker has it. One that cannot take it is ended: another begins with what is in force. */
+  async policyChanged(seen: SeenByPolicy): Promise<void> {
+    this.#seen = seen;
+    await this.#askAll((life) => life.channel.ask('policy', seen));
+  }
+
+  /** A value set by hand, or (null) removed. Resolves when every worker has it. */
+  async secretChanged(name: string, value: string | null): Promise<void> {
+    await this.#askAll((life) => life.channel.ask('secret', { name, value }));
+  }
+
+  /** Resolves when it is in force in every worker: what was withdrawn lets nothing pass any more. */
+  async approvalsChanged(set: ApprovalSet): Promise<void> {
+    await this.#askAll((life) => life.channel.ask('approvals', set));
+  }
+
+  openPrivate(sandboxId: string, path: string): Promise<void> {
+    return this.#sockets.open(sandboxId, path);
+  }
+
+  cut(sandboxId: string): void {
+    this.#sockets.close(sandboxId);
+  }
+
+  #watchConfirmed(record: SandboxRecord): void {
+    if (record.containerId === null) return;
+    record.onConfirmed = (confirmed) => this.#tellAll('confirmed', { id: record.id, confirmed });
+  }
+
+  #fork(worker: number): ForkedWorker {
+    const { entry, env, log, registrations, store, registry, docker, known, people } = this.#parts;
+    const key = {};
+    let unfollow = (): void => {};
+    const follower: Follower = {
+      name: `worker ${worker}`,
+      changed: (change) => life.channel.ask('changed', change),
+      end: () => {
+        log.error('a worker did not let go of a sandbox that is unregistered: it is ended', { worker });
+        life.kill();
+        return life.ended;
+      },
+    };
+    const server = createStoreServer({
+      store,
+      registrations,
+      worker: key,
+      mayRegister: false,
+      leases: this.#leases,
+      recall: (lease, kind) => life.channel.ask('recall', { key: lease, kind }),
+    });
+    const isRegistered = (sandbox: string): boolean => registry.lookUpId(sandbox) !== undefined;
+    const peopleServer = createPeopleServer({ ...people, isRegistered });
+    const life: ForkedWorker = forkWorker({
+      entry,
+      env,
+      onReady: (doors) => {
+        this.#doors ??= doors;
+        this.#serving.add(life);
+      },
+      onNonsense: (error) => log.error('a worker said what no worker says: it is ended', { worker, error }),
+      handlers: {
+        ...server.handlers,
+        ...peopleServer.handlers,
+        begin: () => {
+          // Not sooner: until it can hear, it has nothing to let go of.
+          unfollow = registrations.follow(key, follower);
+          return this.#startOf(worker, life);
+        },
+        beat: (beat) => this.#count(life, beat),
+        records: (records) => {
+          try {
+            return this.#take(records);
+          } catch (error) {
+            log.error('a worker handed in a record that is none: it is ended', { worker, error });
+            life.kill();
+            throw error;
+          }
+        },
+        allConfirmed: () =>
+          registry.list().flatMap(({ id, containerId, confirmed }) => (containerId !== null && confirmed ? [id] : [])),
+        confirm: async ({ address }) => {
+          await docker.confirm(address);
+          const record = registry.lookUpAddress(callerAddress(address) ?? '');
+          return record === undefined ? null : { id: record.id, confirmed: record.confirmed };
+        },
+        known: (carried) => {
+          noteCarried(known, carried);
+          for (const other of this.#lives) if (other !== life) other.channel.tell('known', carried);
+          return null;
+        },
+      },
+    });
+    this.#lives.add(life);
+    void life.ended.then(() => {
+      unfollow();
+      server.gone();
+      peopleServer.gone();
+      this.#lives.delete(life);
+      this.#serving.delete(life);
+      this.#listens.delete(life);
+    });
+    return life;
+  }
+
+  #startOf(worker: number, life: ForkedWorker): WorkerStart {
+    const { count, start, store, registry, journal, shares, secrets, known, people } = this.#parts;
+    // When none is left, the very doors that were open, also where any port would have done.
+    const [open = this.#doors === null ? start.listen : listenOf(this.#doors)] = this.#listens.values();
+    this.#listens.set(life, open);
+    return {
+      ...start,
+      listen: open,
+      worker,
+      workers: count,
+      seen: this.#seen,
+      store: { name: store.name, away: awayFor(store.away), gateways: store.gateways },
+      identified: registry.identified,
+      journal: healthOf(journal, shares),
+      secrets: valuesSetByHand(secrets),
+      known: carryKnown(known),
+      approvals: people.approvals.set,
+    };
+  }
+
+  #take(records: readonly unknown[]): null {
+    const { audit, secrets, registry, store } = this.#parts;
+    // All are looked at first: a worker that sends one that is none is not believed in the others either.
+    for (const record of records.map(readRecord)) {
+      audit.take(record);
+      if (record.credential !== null) secrets.noteUse(record.credential);
+      // With a proof: it was identified.
+      if (store.away === null && record.sandbox !== null && record.proof.length > 0)
+        registry.noteIdentified(record.sandbox);
+    }
+    return null;
+  }
+
+  #count(life: ForkedWorker, beat: Beat): ToPrimary['beat']['answer'] {
+    const { metrics, store, journal } = this.#parts;
+    this.#serving.hear(life, beat);
+    for (let i = 0; i < beat.dialsOk; i++) metrics.countConnect(true);
+    for (let i = 0; i < beat.dialsFailed; i++) metrics.countConnect(false);
+    for (let i = 0; i < beat.unrecorded; i++) metrics.countUnrecorded();
+    journal.noteLost(beat.unrecorded);
+    return { gateways: store.gateways };
+  }
+
+  readonly #tellAll: ForkedWorker['channel']['tell'] = (verb, body) => {
+    for (const { channel } of this.#lives) channel.tell(verb, body);
+  };
+
+  /** One that cannot do what it is told must not go on serving. */
+  async #askAll(ask: (life: ForkedWorker) => Promise<unknown>): Promise<void> {
+    const { log } = this.#parts;
+    await Promise.all(
+      [...this.#lives].map(async (life) => {
+        try {
+          // One that begins has its time to do so, and asks then what is in force.
+          const answer = ask(life).then(() => true);
+          if (await (this.#serving.has(life) ? inTime(answer, inForceWithinMs, false) : answer)) return;
+          throw new Error(`it did not answer within ${inForceWithinMs / 1000} seconds`);
+        } catch (error) {
+          if (life.channel.isClosed) return;
+          log.error('a worker could not take over what is in force: it is ended', { pid: life.pid, error });
+          life.kill();
+          await life.ended;
+        }
+      }),
+    );
+  }
+}
+
+function healthOf({ healthy, state }: Journal, { over }: JournalShares): JournalHealth {
+  return { healthy, reason: 'reason' in state ? state.reason : '', over };
+}

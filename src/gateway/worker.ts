@@ -1,0 +1,255 @@
+// One worker of a gateway: serves the doors with the same path as any gateway, and owns nothing. Registrations, limits, the
+// journal and what Docker says are those of the process that has started it; when that is gone, so is this one, at once.
+import type { Socket } from 'node:net';
+import { placesIn } from '../kit/files/home.ts';
+import { sealMemory } from '../kit/process/core-dumps.ts';
+import { createLog } from '../kit/text/log.ts';
+import { LivePolicy } from '../policy/load/live-policy.ts';
+import { thisMachine } from '../policy/load/machine-files.ts';
+import { openCa } from '../stages/accept/tls/ca.ts';
+import { callerAddress } from '../stages/identify/canonical-address.ts';
+import { SandboxRegistry } from '../stages/identify/registry/registry.ts';
+import type { SandboxRecord } from '../stages/identify/registry/sandbox-record.ts';
+import { noteCarried, tellOfNew } from '../stages/inject/secret-handover.ts';
+import { ApprovalsInForce } from './approvals/approvals-in-force.ts';
+import { loadTables } from './build/built-in-tables.ts';
+import { ConfiguredDoors } from './build/configured-doors.ts';
+import { createGatewayCore, type GatewayCore } from './build/gateway-core.ts';
+import { portsOf } from './build/open-gateway-doors.ts';
+import { sharingOf } from './build/open-store.ts';
+import { Channel, type ChannelEnd } from './workers/channel.ts';
+import { Heartbeat } from './workers/heartbeat.ts';
+import { createIpcStore, type IpcStore } from './workers/ipc-store.ts';
+import { JournalRelay } from './workers/journal-relay.ts';
+import { createPeopleRelay } from './workers/people-relay.ts';
+import { ReplayedMachine } from './workers/recorded-machine.ts';
+import type { ToPrimary, ToWorker, WorkerStart } from './workers/worker-verbs.ts';
+
+type ToParent = Channel<ToPrimary, ToWorker>;
+
+interface Built {
+  readonly core: GatewayCore;
+  readonly live: LivePolicy;
+  readonly machine: ReplayedMachine;
+  readonly registry: SandboxRegistry;
+  readonly relay: JournalRelay;
+}
+
+/** Resolves when it has let its requests end and handed in all its records. */
+export async function runWorker(): Promise<void> {
+  sealMemory();
+  endWithParent();
+  let store: IpcStore | null = null;
+  const approvals = new ApprovalsInForce();
+  let isToldApprovals = false;
+  let finished: () => void;
+  const done = new Promise<void>((resolve) => {
+    finished = resolve;
+  });
+  let isBuilt: (built: Built) => void;
+  // What is told while the parts are put together waits for them, in order.
+  const built = new Promise<Built>((resolve) => {
+    isBuilt = resolve;
+  });
+  const channel: ToParent = new Channel(parentEnd(), {
+    onNonsense: (error) => {
+      throw error;
+    },
+    handlers: {
+      changed(change) {
+        // At once: a sandbox that is gone is cut before this is answered.
+        store?.changed(change);
+        return null;
+      },
+      recall: ({ key, kind }) => store?.recall(key, kind) ?? 0,
+      away: async ({ away, identified }) => {
+        const { registry } = await built;
+        store?.hear(away);
+        for (const id of identified) registry.noteIdentified(id);
+        return null;
+      },
+      policy: async (seen) => {
+        const { live, machine } = await built;
+        machine.show(seen);
+        await live.reload();
+        return null;
+      },
+      confirmed: async ({ id, confirmed }) => {
+        const record = (await built).registry.lookUpId(id);
+        if (record !== undefined) record.confirmed = confirmed;
+        return null;
+      },
+      journal: async (health) => {
+        (await built).relay.hear(health);
+        return null;
+      },
+      secret: async ({ name, value }) => {
+        const { secrets } = (await built).core;
+        if (value === null) secrets.remove(name);
+        else secrets.set(name, value);
+        return null;
+      },
+      known: async (carried) => {
+        noteCarried((await built).core.known, carried);
+        return null;
+      },
+      connection: async ({ sandboxId }, socket) => {
+        if (socket !== null) (await built).core.doors.takePrivate(sandboxId, socket);
+        return null;
+      },
+      approvals(set) {
+        isToldApprovals = true;
+        approvals.replace(set);
+        return null;
+      },
+      drain: async ({ graceMs }) => {
+        const { core, relay } = await built;
+        await core.drain(graceMs);
+        // The requests that were cut off are written down when their sockets have closed.
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        await relay.settled();
+        await store?.close();
+        finished();
+        return null;
+      },
+    },
+  });
+  try {
+    const start = await channel.ask('begin', null);
+    store = createIpcStore(channel, { ...start.store, workers: start.workers });
+    // What was told since is newer.
+    if (!isToldApprovals) approvals.replace(start.approvals);
+    await serve(channel, store, start, approvals, isBuilt!);
+  } catch (error) {
+    // The other process says it to the operator.
+    await channel.ask('failed', { message: error instanceof Error ? error.message : String(error) }).catch(() => {});
+    process.exit(1);
+  }
+  await done;
+  process.exit(0);
+}
+
+async function serve(
+  channel: ToParent,
+  store: IpcStore,
+  start: WorkerStart,
+  approvals: ApprovalsInForce,
+  isBuilt: (built: Built) => void,
+): Promise<void> {
+  loadTables();
+  const log = createLog().child({ worker: start.worker });
+  const places = placesIn(start.home);
+  const machine = new ReplayedMachine(thisMachine(), start.seen);
+  const live = await LivePolicy.open(start.config, machine);
+  const policy = () => live.current;
+  const ca = await openCa(places.caDirectory);
+  const registry = await SandboxRegistry.open({
+    store,
+    ...(start.gatewayName !== null && { sharing: sharingOf(start.gatewayName, policy) }),
+    knownCredentials: () => new Set(policy().credentials.keys()),
+    socketDirectory: places.sandboxSockets,
+    onFailure: (error) => log.error('a change of a registration could not be told', { error }),
+  });
+  for (const id of start.identified) registry.noteIdentified(id);
+  const counts = { dialsOk: 0, dialsFailed: 0, unrecorded: 0 };
+  const beat = new Heartbeat({
+    ask: async () => {
+      const told = {
+        ...counts,
+        openConnections: core.doors.openConnections,
+        openCircuits: core.forward.openCircuits,
+      };
+      counts.dialsOk = counts.dialsFailed = counts.unrecorded = 0;
+      const { gateways } = await channel.ask('beat', told);
+      store.hearGateways(gateways);
+    },
+  });
+  const relay = new JournalRelay({
+    send: (records) => channel.ask('records', records),
+    health: start.journal,
+    isSilent: beat.isSilent,
+  });
+  const core: GatewayCore = createGatewayCore({
+    policy,
+    ca,
+    registry,
+    store,
+    journalWaitMs: (sandboxId) => relay.waitMs(sandboxId),
+    meters: store.meters,
+    ...(start.gatewayName !== null && { gatewayName: start.gatewayName }),
+    // Counted and shown where the journal is.
+    records: {
+      journal: relay,
+      metrics: { count: () => {}, countUnrecorded: () => counts.unrecorded++ },
+      feed: { publish: () => {} },
+    },
+    onDial: (succeeded) => {
+      if (succeeded) counts.dialsOk++;
+      else counts.dialsFailed++;
+    },
+    confirm: confirmBy(channel, registry),
+    ...createPeopleRelay({ channel, flushRecords: () => relay.flush() }),
+    approvals,
+    spoolDirectory: places.spoolDirectory,
+    processes: start.workers,
+    home: machine.home,
+    env: process.env,
+    userKeys: start.userKeys,
+    log,
+  });
+  noteCarried(core.known, start.known);
+  for (const [name, value] of start.secrets) core.secrets.set(name, value);
+  tellOfNew(core.known, (secrets) => channel.tell('known', secrets));
+  registry.onRemoved((id) => core.drop(id));
+  live.onChange((changed) => {
+    core.configure(changed);
+    core.doors
+      .listenOn(portsOf(changed))
+      .catch((error: unknown) => log.error('a port of the policy is not served', { error }));
+  });
+  isBuilt({ core, live, machine, registry, relay });
+  for (const id of await channel.ask('allConfirmed', null)) {
+    const record = registry.lookUpId(id);
+    if (record !== undefined) record.confirmed = true;
+  }
+  const { identityCaDirectory } = places;
+  const { doors, leaves } = core;
+  const configured = new ConfiguredDoors({ doors, registry, ca, leaves, identityCaDirectory, policy, log });
+  await configured.open({ ...policy().listen, ...start.listen });
+  channel.tell('ready', configured.byKind);
+}
+
+/** Docker is asked by the other process; what it said of a sandbox since its first traffic is told. */
+function confirmBy(channel: ToParent, registry: SandboxRegistry): (address: string) => Promise<void> | null {
+  const met = new WeakSet<SandboxRecord>();
+  return (address) => {
+    const record = registry.lookUpAddress(callerAddress(address) ?? '');
+    if (record === undefined || record.containerId === null) return null;
+    if (record.confirmed && met.has(record)) return null;
+    return channel.ask('confirm', { address }).then(
+      (said) => {
+        if (said?.id === record.id) record.confirmed = said.confirmed;
+        if (record.confirmed) met.add(record);
+      },
+      () => {},
+    );
+  };
+}
+
+/** A door must not stay open when nobody keeps the journal. */
+function endWithParent(): void {
+  process.on('disconnect', () => process.exit(1));
+  // They go to the whole group or unit: when to end is for the other process to say.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+}
+
+function parentEnd(): ChannelEnd {
+  return {
+    send: (message) => {
+      process.send?.(message);
+    },
+    onMessage: (listener) => {
+      process.on('message', (message: unknown, handle: unknown) => listener(message, (handle as Socket) ?? null));
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// How many frames of a WebSocket that carry next to nothing one side may send. Reading a frame costs the same however small
+// it is, and unfolding one costs a hundred times that: a few bytes could keep the whole process busy. What carries
+// something is never counted here; for that there are limits of bytes. Counted for the connection, and for all of a sandbox's.
+import { LRUCache } from 'lru-cache';
+import { type FrameHead, UnreadableFrame } from '../../protocols/websocket/websocket-frames.ts';
+import { Allowance } from './allowance.ts';
+
+/**
+ * A voice is some fifty frames in a second, the words of a model some hundreds, and what has piled up comes at once. A read
+ * of 64 KiB has room for 32,000 empty frames.
+ */
+const burst = 8192;
+const perSecond = 2048;
+/** A frame with so much in it pays for itself. */
+const smallBytes = 64;
+/** Measured: some 100 microseconds, whatever it unfolds to, beside one or two for a frame that is plain. */
+const smallDeflatedBytes = 1024;
+const deflatedCost = 2;
+
+/**
+ * All connections of one sandbox together, each way: a fifth of a processor, counted in plain frames of some two microseconds.
+ * Twenty conversations with a hundred compressed words a second each are within it.
+ */
+const sandboxPerSecond = 100_000;
+const sandboxBurst = 2 * sandboxPerSecond;
+const sandboxDeflatedCost = 40;
+
+/** More sandboxes than one process serves; who is forgotten begins anew. */
+const sandboxes = new LRUCache<string, Allowance>({ max: 4096 });
+
+export class TooManyFrames extends UnreadableFrame {
+  constructor() {
+    super('more frames that are empty or tiny than any use of a WebSocket has');
+  }
+}
+
+export class FrameFlood {
+  readonly #now: () => number;
+  readonly #ofConnection: Allowance;
+  readonly #ofSandbox: Allowance;
+
+  /** `whose`: the sandbox and the side that sends. `now`: milliseconds that never run backwards. */
+  constructor(whose: string, now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#ofConnection = new Allowance(burst, perSecond, now());
+    this.#ofSandbox = sandboxes.get(whose) ?? new Allowance(sandboxBurst, sandboxPerSecond, now());
+    sandboxes.set(whose, this.#ofSandbox);
+  }
+
+  /** Throws TooManyFrames. */
+  count({ isDeflated, contentBytes }: FrameHead): void {
+    if (contentBytes >= (isDeflated ? smallDeflatedBytes : smallBytes)) return;
+    const nowMs = this.#now();
+    const isWithin =
+      this.#ofConnection.use(isDeflated ? deflatedCost : 1, nowMs) &&
+      this.#ofSandbox.use(isDeflated ? sandboxDeflatedCost : 1, nowMs);
+    if (!isWithin) throw new TooManyFrames();
+  }
+}

@@ -1,0 +1,71 @@
+// Finds the configuration file and makes the policy that is in force. Nothing found: an embedded default that runs.
+// A file that is there but bad is never replaced by the default: the caller keeps what it had, or does not start.
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { compilePolicy } from '../compile.ts';
+import { packageFamiliesIn } from '../compile-allow.ts';
+import { readDocument } from '../schema/document.ts';
+import type { PolicyResult } from '../schema/policy-error.ts';
+import { loadPresets } from '../schema/presets.ts';
+import type { MachineFiles } from './machine-files.ts';
+import { findPackageHosts } from './package-hosts.ts';
+import { keepSource } from './policy-source.ts';
+
+export interface ConfigPlaces {
+  /** `--config`. */
+  readonly flag?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly home: string;
+}
+
+const fileName = 'sallyport.yaml';
+
+export const embeddedDefault = `version: 1
+allow:
+  - preset: anthropic
+  - preset: openai
+  - preset: google
+  - preset: github
+  - preset: npm
+  - preset: pypi
+`;
+
+/**
+ * The file to read, by the contract's order; null: none, use the embedded default. A file that was named explicitly
+ * is returned even when it is not there, so that a typing mistake is an error and not a silent default.
+ */
+export function findConfigFile(places: ConfigPlaces): string | null {
+  if (places.flag) return resolve(places.cwd, places.flag);
+  if (places.env.SALLYPORT_CONFIG) return resolve(places.cwd, places.env.SALLYPORT_CONFIG);
+  const candidates = [join(places.cwd, fileName), join(places.home, '.config', 'sallyport', fileName)];
+  return candidates.find((path) => existsSync(path)) ?? null;
+}
+
+export async function loadPolicy(file: string | null, machine: MachineFiles): Promise<PolicyResult> {
+  if (file === null) return loadPolicyText(embeddedDefault, 'embedded default', '/', machine);
+  const text = machine.readText(file);
+  if (text === null) {
+    const message = 'the file cannot be read: check that it is there, a regular file, and readable by the gateway';
+    return { ok: false, errors: [{ file, line: 1, column: 1, path: '', message }] };
+  }
+  return loadPolicyText(text, file, dirname(file), machine);
+}
+
+/** The same for text that is already at hand. */
+export async function loadPolicyText(
+  text: string,
+  origin: string,
+  directory: string,
+  machine: MachineFiles,
+): Promise<PolicyResult> {
+  const read = readDocument(text, origin);
+  if (!read.ok) return read;
+  const catalog = loadPresets();
+  const value = read.document.value;
+  const allow = typeof value === 'object' && value !== null ? Reflect.get(value, 'allow') : undefined;
+  const packages = await findPackageHosts(packageFamiliesIn(allow, catalog), machine);
+  const result = compilePolicy({ document: read.document, origin, directory, machine, catalog, packages });
+  if (result.ok) keepSource(result.policy, { file: origin, text, madeAtMs: Date.now() });
+  return result;
+}

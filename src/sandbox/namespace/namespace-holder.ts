@@ -1,0 +1,200 @@
+// Makes the network namespace of a sandbox (only `lo`, every address in the world local to it) and holds it open until the
+// command is started in it. Three processes deep, so that nothing can outlive us: a guard that dies with us, and below it
+// the first process of a process namespace that dies with the guard, and takes everything started in it along.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { quoteForShell } from '../../kit/text/shell-quote.ts';
+import { LaunchError, type SandboxStdio } from '../run/sandbox-plan.ts';
+import { bindEveryAddress } from './bind-addresses.ts';
+import { needTool } from './find-tool.ts';
+import { HolderReport } from './holder-report.ts';
+import { inheritedDescriptors } from './inherited-descriptors.ts';
+import { firstChildOf } from './process-tree.ts';
+import { whyNoNamespaces } from './why-no-namespaces.ts';
+
+export interface HolderOptions {
+  readonly stdio: SandboxStdio;
+  /** More of its own than network and processes, as options of unshare: `--mount`, `--ipc`. */
+  readonly own: readonly string[];
+  /** Shell lines run in the namespaces, with every capability over them, before the holder is ready. */
+  readonly setUp?: readonly string[];
+}
+
+export interface NamespaceHolder {
+  readonly process: ChildProcess;
+  readonly pid: number;
+  /** Code when every process below the holder is gone; 128 + n after a signal. */
+  readonly ended: Promise<number>;
+  /**
+   * Runs a shell script in place of the waiting one. It, or what it becomes, makes the mounts and then waits for two empty
+   * lines from `release`, which it gets when `verify` is done. Resolves when it writes `startedMark`.
+   */
+  run(script: string, inputs: HolderInputs): Promise<void>;
+  /** Resolves with true when this line was reported, with false when everything has ended. */
+  said(line: string): Promise<boolean>;
+  /** The first process of the sandbox's process namespace, as we see it; null when it is gone. */
+  initPid(): number | null;
+  /** Ends every process below the holder. */
+  kill(): void;
+}
+
+export interface HolderInputs {
+  readonly first: Buffer;
+  readonly second: Buffer;
+  /** Looks at what was mounted. Throws: everything is ended, and no command was started. */
+  readonly verify: () => Promise<void>;
+}
+
+/**
+ * Descriptors of the script given to `run`: its two inputs, what it waits for, and the command's standard error. Its own 2 is
+ * read by us. A shell knows no number above 9.
+ */
+export const firstInput = 5;
+export const secondInput = 6;
+export const release = 7;
+export const commandErrors = 8;
+const guardErrors = 9;
+const orders = 3;
+const reports = 4;
+
+/** Written to 2 as a line of its own when the command is about to be started. */
+export const startedMark = 'sallyport: the command starts';
+/** Written to 2 by a script that has made all mounts. */
+export const mountedMark = 'sallyport: the mounts are made';
+const readyMark = 'sallyport: the namespace is ready';
+const endOfScript = '# end of script';
+
+export async function holdNamespace(options: HolderOptions): Promise<NamespaceHolder> {
+  const utilLinux = 'install util-linux, which every distribution has';
+  const setpriv = needTool('setpriv', utilLinux);
+  const unshare = needTool('unshare', utilLinux);
+  const sh = needTool('sh', 'a POSIX shell is needed at /bin/sh');
+  const ip = needTool('ip', 'install iproute2 (Debian, Ubuntu) or iproute (Fedora)');
+  const cat = needTool('cat', 'install coreutils');
+  const dieWithParent = [setpriv, '--pdeathsig', 'SIGKILL', '--'];
+
+  const first = [
+    // From here on 2 is ours: what goes wrong becomes an error in words instead of noise on the user's terminal.
+    `exec ${commandErrors}>&2 2>&${reports} ${reports}>&-`,
+    'set -e',
+    bindEveryAddress(quoteForShell(ip)),
+    ...(options.setUp ?? []),
+    `echo ${quoteForShell(readyMark)} >&2`,
+    // Nothing, or half of it, comes when we die before it is written: then there is nothing to do but end.
+    `script=$(${quoteForShell(cat)} <&${orders})`,
+    `exec ${orders}>&-`,
+    `case $script in *${quoteForShell(endOfScript)}) eval "$script" ;; esac`,
+    'exit 125',
+  ].join('\n');
+  // A signal from the terminal is for the command: the guard only waits, and says afterwards how it ended. Without a
+  // handler Ctrl-C or Ctrl-\ would end the guard, and with it everything. It must fork once only: its first child is the
+  // first process of the namespace.
+  const holder = [...dieWithParent, sh, '-c', first, 'sallyport-holder'].map(quoteForShell).join(' ');
+  const guard = [
+    'trap : INT QUIT TERM HUP USR1 USR2',
+    // A shell says "Killed" when its child was: that is for nobody.
+    `exec ${guardErrors}>&2 2>/dev/null`,
+    // In brackets, because a shell takes the redirections of a simple command on itself while it waits.
+    `(exec ${holder} 2>&${guardErrors} ${guardErrors}>&-)`,
+    'exit $?',
+  ].join('\n');
+
+  const own = ['--user', '--map-root-user', '--net', '--pid', ...options.own];
+  const [program, ...args] = [...dieWithParent, unshare, ...own, '--', sh, '-c', guard, 'sallyport-guard'];
+  const child = spawnWithout(program as string, args, options.stdio);
+  return watch(child);
+}
+
+/** Starts it with an empty environment and none of the open files that we were given ourselves. */
+function spawnWithout(program: string, args: readonly string[], stdio: SandboxStdio): ChildProcess {
+  const standard = stdio === 'terminal' ? 'inherit' : 'pipe';
+  const nothing = openSync('/dev/null', 'r+');
+  try {
+    const descriptors: ('inherit' | 'pipe' | 'ignore' | number)[] = [standard, standard, standard];
+    descriptors.push('pipe', 'pipe', 'pipe', 'pipe', 'pipe');
+    for (const fd of inheritedDescriptors()) {
+      while (descriptors.length <= fd) descriptors.push('ignore');
+      if (fd > release) descriptors[fd] = nothing;
+    }
+    // A command in our process group could end us and our neighbours there by `kill 0`. At a terminal it must be in it: that
+    // is what Ctrl-C and Ctrl-Z go by.
+    return spawn(program, args, { cwd: '/', env: {}, stdio: descriptors, detached: stdio === 'piped' });
+  } finally {
+    closeSync(nothing);
+  }
+}
+
+async function watch(child: ChildProcess): Promise<NamespaceHolder> {
+  const { ended, script, report, first, second, go } = watched(child);
+  let over = false;
+  const finish = (): void => {
+    over = true;
+  };
+  ended.then(finish, finish);
+
+  const kill = (): void => {
+    // No order can come any more: a first process that nothing else ends reads the end of them, and ends.
+    script.destroy();
+    if (over || child.pid === undefined) return;
+    // The first process ends last, when all others of its namespace are gone: so the guard's end is the end of all.
+    const init = firstChildOf(child.pid);
+    if (init === null || !killProcess(init, 'SIGKILL')) child.kill('SIGKILL');
+  };
+
+  if (!(await report.until(readyMark, ended))) throw whyNoNamespaces(report.without(readyMark));
+  return {
+    process: child,
+    pid: child.pid as number,
+    ended,
+    kill,
+    initPid: () => (over ? null : firstChildOf(child.pid as number)),
+    said: (line) => report.until(line, ended),
+    async run(text, inputs) {
+      script.end(`${text}\n${endOfScript}`);
+      first.end(inputs.first);
+      second.end(inputs.second);
+      try {
+        // Not when it has ended by itself: it has said why.
+        await Promise.race([inputs.verify(), ended]);
+      } catch (error) {
+        kill();
+        await ended;
+        throw error;
+      }
+      go.end('\n\n');
+      if (!(await report.until(startedMark, ended))) throw cannotSetUp(report.without(readyMark, mountedMark));
+    },
+  };
+}
+
+function watched(child: ChildProcess) {
+  const ended = new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
+  });
+  const streams = child.stdio as unknown[];
+  const [script, first, second, go] = [orders, firstInput, secondInput, release].map(
+    (fd) => streams[fd] as Writable,
+  ) as [Writable, Writable, Writable, Writable];
+  // When the holder is gone a write fails: the end of the process says so already.
+  for (const stream of [script, first, second, go]) stream.on('error', () => {});
+  return { ended, script, first, second, go, report: new HolderReport(streams[reports] as Readable) };
+}
+
+function cannotSetUp(said: string): LaunchError {
+  return new LaunchError(
+    `the sandbox could not be set up: ${said || 'it ended without a word'}`,
+    'a file or folder of the plan may have gone, or be out of your reach: look at the path that is named',
+  );
+}
+
+/** False when it is gone. */
+export function killProcess(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,87 @@
+// The launcher for machines without bubblewrap, only when asked for: network, processes and IPC are the sandbox's own, files
+// are the host's but for what is masked. It says so loudly. Never for root, whose files are the machine: a sandbox of
+// root that can write /etc is none.
+
+import { readOnlyBindOptions } from '../files/mount-options.ts';
+import { sealMounts } from '../files/seal-mounts.ts';
+import { coverSocketFolders } from '../files/socket-folders.ts';
+import { verifyMounts } from '../files/verify-mounts.ts';
+import { runningIn } from '../run/running-sandbox.ts';
+import { LaunchError, type Launcher } from '../run/sandbox-plan.ts';
+import { sandboxUser } from '../run/sandbox-user.ts';
+import { findFilterLoader } from './filter-loader.ts';
+import { findTool, needTool } from './find-tool.ts';
+import { holdNamespace, mountedMark, secondInput } from './namespace-holder.ts';
+import { plainUnshareEnvironment, plainUnshareScript, type UnshareTools } from './plain-unshare-script.ts';
+import { firstChildOf } from './process-tree.ts';
+import { seccompProgram } from './seccomp.ts';
+
+export function createPlainUnshareLauncher(
+  uid = process.getuid?.(),
+  findLoader = findFilterLoader,
+  find = findTool,
+): Launcher {
+  if (uid === 0)
+    throw new LaunchError(
+      'plain unshare isolates nothing from root: the command could write the system that runs it',
+      'use bubblewrap (apt install bubblewrap), or start it as an ordinary user',
+    );
+  const tools = findTools(findLoader(secondInput), find);
+  const filter = tools.filterLoader === null ? Buffer.alloc(0) : seccompProgram(process.arch);
+  return {
+    name: 'unshare',
+    notice: noticeOf(tools),
+    async prepare(stdio) {
+      const holder = await holdNamespace({ stdio, own: ['--mount', '--ipc'] });
+      return {
+        pid: holder.pid,
+        async start(plan) {
+          const whole = { ...plan, mounts: [...coverSocketFolders(plan), ...plan.mounts] };
+          const script = plainUnshareScript(whole, sandboxUser(), tools, (path) => readOnlyBindOptions(path));
+          const seals = sealMounts(whole.mounts, 'host', plan.seals);
+          const verify = async (): Promise<void> => {
+            const init = (await holder.said(mountedMark)) ? holder.initPid() : null;
+            if (init !== null) await verifyMounts(init, seals);
+          };
+          await holder.run(script, { first: plainUnshareEnvironment(plan, tools.env), second: filter, verify });
+          return runningIn(holder, stdio, () => {
+            const init = holder.initPid();
+            return init === null ? null : firstChildOf(init);
+          });
+        },
+        async discard() {
+          holder.kill();
+          await holder.ended;
+        },
+      };
+    },
+  };
+}
+
+function findTools(filterLoader: UnshareTools['filterLoader'], find: typeof findTool): UnshareTools {
+  const utilLinux = 'install util-linux, which every distribution has';
+  return {
+    sh: needTool('sh', 'a POSIX shell is needed at /bin/sh', find),
+    env: needTool('env', 'install coreutils', find),
+    cat: needTool('cat', 'install coreutils', find),
+    mount: needTool('mount', utilLinux, find),
+    umount: needTool('umount', utilLinux, find),
+    unshare: needTool('unshare', utilLinux, find),
+    setpriv: needTool('setpriv', utilLinux, find),
+    filterLoader,
+  };
+}
+
+function noticeOf({ filterLoader }: UnshareTools): readonly string[] {
+  return [
+    'PLAIN UNSHARE DOES NOT ISOLATE FILES: the command reads and writes every file that you can, save those that are masked.',
+    'It can plant what you will run later outside (shell start-up files, hooks, scripts) and talk to programs that listen on ' +
+      'Unix sockets elsewhere than in the usual folders. Network, processes and IPC are isolated. Install bubblewrap for the rest.',
+    ...(filterLoader === null
+      ? [
+          'SYSTEM CALLS ARE NOT FILTERED, since neither perl nor python3 is here to load the filter: sockets to the hypervisor ' +
+            '(AF_VSOCK), io_uring, your kernel keyring and typing into your terminal (TIOCSTI) are open to the command.',
+        ]
+      : []),
+  ];
+}

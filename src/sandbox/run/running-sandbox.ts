@@ -1,0 +1,22 @@
+// A sandbox whose command runs below a namespace holder: how it ends, how it is signalled, its streams. Signals go to the
+// command itself, never to the processes between: those would end, and the sandbox with them, instead of passing them on.
+import { killProcess, type NamespaceHolder } from '../namespace/namespace-holder.ts';
+import type { RunningSandbox, SandboxStdio } from './sandbox-plan.ts';
+
+export function runningIn(
+  holder: NamespaceHolder,
+  stdio: SandboxStdio,
+  findCommand: () => number | null,
+): RunningSandbox {
+  const { stdin, stdout, stderr } = holder.process;
+  return {
+    ended: holder.ended,
+    signal(signal) {
+      // Looked up each time: an id kept from before could be another's by now.
+      const command = findCommand();
+      if (command !== null) killProcess(command, signal);
+    },
+    kill: holder.kill,
+    streams: stdio === 'piped' && stdin && stdout && stderr ? { stdin, stdout, stderr } : null,
+  };
+}

@@ -1,0 +1,70 @@
+// The nouns of launching: what a sandbox is to look like, and what a launcher is. Types only. A launcher first makes the
+// network namespace, so that the door can be opened in it, and only then starts the command: its first connection works.
+import type { Readable, Writable } from 'node:stream';
+import type { SealedMount } from '../files/seal-mounts.ts';
+
+/** One thing in the sandbox's file system. Applied in order: a later one may lie inside an earlier one. */
+export type Mount =
+  | { readonly kind: 'read-only' | 'read-write'; readonly source: string; readonly target: string }
+  /** An empty writable folder of its own, gone with the sandbox. */
+  | { readonly kind: 'empty'; readonly target: string }
+  | { readonly kind: 'link'; readonly target: string; readonly to: string }
+  /** Something dangerous inside an earlier mount: an empty file or folder nobody can write to takes its place. */
+  | { readonly kind: 'masked-file' | 'masked-folder'; readonly target: string };
+
+/** Everything a launcher needs to start the command; nothing in it is secret. */
+export interface SandboxPlan {
+  readonly id: string;
+  /** Program and arguments. The program is looked up in the PATH of `environment`. */
+  readonly command: readonly string[];
+  readonly workingDirectory: string;
+  /** The whole environment: nothing is inherited. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly mounts: readonly Mount[];
+  /** What the mounts were when they were judged. Left out: the launcher takes them as they are when it is called. */
+  readonly seals?: readonly SealedMount[];
+}
+
+export type LauncherName = 'bubblewrap' | 'docker' | 'unshare';
+
+/** `terminal`: the command gets our own standard streams. `piped`: the caller gets them. */
+export type SandboxStdio = 'terminal' | 'piped';
+
+export interface Launcher {
+  readonly name: LauncherName;
+  /** What it does not isolate, in words for the user; empty: nothing to say. */
+  readonly notice: readonly string[];
+  /** A network namespace with `lo` up and every address local to it. No command runs yet. */
+  prepare(stdio: SandboxStdio): Promise<PreparedSandbox>;
+}
+
+export interface PreparedSandbox {
+  /** A process in the network namespace that the command will have. */
+  readonly pid: number;
+  /** Once. The door is open and its helper gone before this is called. */
+  start(plan: SandboxPlan): Promise<RunningSandbox>;
+  /** Ends it without having started a command. */
+  discard(): Promise<void>;
+}
+
+export interface RunningSandbox {
+  /** Resolves when every process of the sandbox is gone; 128 + n when a signal ended the command, as shells say it. */
+  readonly ended: Promise<number>;
+  /** Passes a signal on to the command. */
+  signal(signal: NodeJS.Signals): void;
+  /** Ends every process of the sandbox at once. */
+  kill(): void;
+  /** Null with `terminal`. */
+  readonly streams: { readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable } | null;
+}
+
+/** It cannot be started, and what the user can do about it. */
+export class LaunchError extends Error {
+  override readonly name = 'LaunchError';
+  readonly hint: string;
+
+  constructor(message: string, hint: string, options?: ErrorOptions) {
+    super(message, options);
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,317 @@
+// Starts one sandbox from beginning to end: namespace, door, files, command. The order is the point: the door is open and its
+// helper gone before the command runs, so that its first connection works, and whatever fails leaves nothing behind.
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, realpathSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { liesIn } from '../files/path-relations.ts';
+import { type MountFlavour, type PlannedMounts, planMounts } from '../files/plan-mounts.ts';
+import { type SealedMount, sealMounts } from '../files/seal-mounts.ts';
+import type { RequestedMount } from '../files/user-mounts.ts';
+import { isInPath } from '../namespace/find-tool.ts';
+import { type GitIdentity, quietAgents } from '../stubs/agent-stubs.ts';
+import { layGitFiles, layStubs, readGitIdentity } from '../stubs/lay-files.ts';
+import { placeholderVariables } from '../stubs/placeholders.ts';
+import { makeRunFolder, type RunFolder } from '../stubs/run-folder.ts';
+import { planEnvironment } from '../stubs/sandbox-variables.ts';
+import type { GitConfigAccess } from '../traps/git-guards.ts';
+import { type HostTraps, snapshotHostTraps } from '../traps/host-traps.ts';
+import { isWrittenByOthers, noteRunningWriter } from '../traps/running-writers.ts';
+import { type LaidGuards, layGuards } from '../traps/stand-ins.ts';
+import { reviewHostTraps } from '../traps/trap-review.ts';
+import { doubtOf, noteWrittenFolders, refuseLinksOfSandboxes } from '../traps/written-folders.ts';
+import { type BegunTrust, beginTrust } from '../trust/prepare-trust.ts';
+import {
+  LaunchError,
+  type Launcher,
+  type LauncherName,
+  type RunningSandbox,
+  type SandboxPlan,
+  type SandboxStdio,
+} from './sandbox-plan.ts';
+
+export interface SandboxRequest {
+  readonly launcher: Launcher;
+  readonly command: readonly string[];
+  readonly stdio: SandboxStdio;
+  /** As `POST /internal/containers` takes it, without proof and namespace. */
+  readonly registration: Readonly<Record<string, unknown>>;
+  readonly workingDirectory: string;
+  /** The user's environment as it was before any credential was taken out of it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly userHome: string;
+  /** $SALLYPORT_HOME, which no sandbox sees. */
+  readonly stateFolder: string;
+  /** Where the folder of this sandbox is made. */
+  readonly runFolders: string;
+  /** Null: a fresh home. */
+  readonly persistentHome: string | null;
+  readonly mounts: readonly RequestedMount[];
+  /** `NAME` or `NAME=VALUE`. */
+  readonly variables: readonly string[];
+  readonly hideEnvFiles: boolean;
+  /** Whether the sandbox may change settings of git in the repositories that it can write. Left out: no. */
+  readonly gitConfig?: GitConfigAccess | undefined;
+  /** Called when everything is in order, right before the command has the terminal. */
+  readonly onReady?: (ready: Pick<StartedSandbox, 'grant' | 'notices'>) => void;
+  /** Programs beside the command's own that must be found inside. */
+  readonly programs?: readonly string[];
+}
+
+/** What the gateway hands out with a registration. */
+export interface NamespaceGrant {
+  readonly id: string;
+  readonly caCertificate: string;
+  readonly proxyUrl: string;
+  readonly gitHosts: readonly string[];
+  /** Credentials that are set and that the sandbox may use. */
+  readonly credentials: readonly string[];
+  /** Those of them that are the login of an agent in place of a key. */
+  readonly logins: readonly string[];
+}
+
+/** The gateway, in this process or behind the admin socket. */
+export interface SandboxRegistrar {
+  /** Files of the gateway that a sandbox may not change, and those that it may not see. */
+  guarded(): Promise<{ readonly keep: readonly string[]; readonly hide: readonly string[] }>;
+  register(registration: object): Promise<NamespaceGrant>;
+  renew(id: string): Promise<void>;
+  unregister(id: string): Promise<void>;
+}
+
+export interface StartedSandbox extends RunningSandbox {
+  readonly grant: NamespaceGrant;
+  /** For the user: what was masked, left out or is not isolated. */
+  readonly notices: readonly string[];
+  /** After its end, for the user: a configuration that may be its work, and what it left that would run on the host. */
+  review(): Promise<readonly string[]>;
+}
+
+/** Where a sandbox sees what was laid down for it. */
+const insideFolder = '/sallyport';
+/** A registration lives a day without traffic; as long as the command runs it is wanted. */
+const renewEveryMs = 60 * 60 * 1000;
+
+const flavours: Readonly<Record<LauncherName, MountFlavour>> = {
+  bubblewrap: 'host',
+  docker: 'image',
+  unshare: 'whole',
+};
+
+/** Whose files lie where nothing is mounted. */
+const baseOf: Readonly<Record<MountFlavour, 'host' | 'fresh'>> = { host: 'fresh', image: 'fresh', whole: 'host' };
+
+/** The registrar may still be on its way, or be called for here: the namespace is made meanwhile, by other processes. */
+export async function startSandbox(
+  request: SandboxRequest,
+  coming: Promise<SandboxRegistrar> | (() => Promise<SandboxRegistrar>),
+): Promise<StartedSandbox> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const preparing = request.launcher.prepare(request.stdio);
+  const identity = readGitIdentity(request.userHome);
+  const before = Promise.all(writableFolders(request).map((folder) => snapshotHostTraps(folder)));
+  before.catch(() => {});
+  const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
+  try {
+    const [prepared, registrar] = await both(preparing, typeof coming === 'function' ? coming() : coming);
+    undo.unshift(() => prepared.discard());
+    const folder = makeRunFolder(request.runFolders, id);
+    undo.unshift(() => folder.remove());
+    const guarded = await registrar.guarded();
+    const namespace = { pid: prepared.pid };
+    const registering = registrar.register({ ...request.registration, id, proof: ['socket'], namespace });
+    undo.unshift(async () => registrar.unregister((await registering).id));
+    // What follows keeps this thread busy: first the registration is on its way, and the process that opens the door.
+    registering.catch(() => {});
+    await sleep(1);
+    const folders = writableFolders(request);
+    const seesAll = flavours[request.launcher.name] === 'whole';
+    // Before anything is made in these folders: whoever ends now must know that it is needed.
+    const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, guarded: guarded.keep, seesAll });
+    undo.unshift(async () => writer.end());
+    const draft = draftSandbox(request, folder, guarded);
+    const endGuards = (): readonly string[] =>
+      draft.guards.end({ keepStandIns: isWrittenByOthers(request.stateFolder, folders) });
+    // After its own note is gone, or it would count as another that runs.
+    undo.splice(1, 0, async () => endGuards());
+    const grant = await registering;
+    const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
+    const notices = [...request.launcher.notice, ...found];
+    const traps = await before;
+    noteWrittenFolders(request.stateFolder, folders, guarded.keep);
+    request.onReady?.({ grant, notices });
+    const running = await prepared.start(plan);
+    const renewal = setInterval(() => void registrar.renew(id).catch(() => {}), renewEveryMs).unref();
+    let replaced: readonly string[] = [];
+    let unguarded: readonly string[] = [];
+    const ended = running.ended.finally(async () => {
+      clearInterval(renewal);
+      replaced = writer.end();
+      unguarded = endGuards();
+      await registrar.unregister(id).catch(() => {});
+      await folder.remove();
+    });
+    return {
+      ...running,
+      ended,
+      grant,
+      notices,
+      review: async () => [
+        ...doubtsOf(request.stateFolder, replaced),
+        ...unguarded.map(inWords),
+        ...(await Promise.all(traps.map((each) => reviewFolder(each, request.workingDirectory)))).flat(),
+      ],
+    };
+  } catch (error) {
+    for (const step of undo) await step().catch(() => {});
+    throw error;
+  }
+}
+
+/** Waits for both even when one fails, so that what the other made can be undone. */
+async function both(
+  preparing: ReturnType<Launcher['prepare']>,
+  coming: Promise<SandboxRegistrar>,
+): Promise<[Awaited<typeof preparing>, SandboxRegistrar]> {
+  const [prepared, registrar] = await Promise.allSettled([preparing, coming]);
+  if (prepared.status === 'fulfilled' && registrar.status === 'fulfilled') return [prepared.value, registrar.value];
+  if (prepared.status === 'fulfilled') await prepared.value.discard();
+  throw registrar.status === 'rejected' ? registrar.reason : (prepared as PromiseRejectedResult).reason;
+}
+
+interface Draft {
+  readonly folder: RunFolder;
+  /** Where the sandbox sees `folder.files`. */
+  readonly inside: string;
+  readonly homeFolder: string;
+  readonly trust: BegunTrust;
+  readonly planned: PlannedMounts;
+  readonly guards: LaidGuards;
+  /** What was judged: all but what is made for this sandbox, in a folder that no other can write to. */
+  readonly judged: readonly SealedMount[];
+}
+
+/** What needs nothing of the registration. */
+function draftSandbox(
+  request: SandboxRequest,
+  folder: RunFolder,
+  guarded: Awaited<ReturnType<SandboxRegistrar['guarded']>>,
+): Draft {
+  const flavour = flavours[request.launcher.name];
+  const inside = flavour === 'whole' ? folder.files : insideFolder;
+  const trust = beginTrust({
+    folder: join(folder.files, 'trust'),
+    flavour: flavour === 'image' ? 'image' : 'host',
+    inside: join(inside, 'trust'),
+    cache: join(request.stateFolder, 'cache', 'links'),
+  });
+  const etcFolder = join(folder.files, 'etc');
+  const [homeFolder] = [request.persistentHome ?? folder.home, etcFolder].map((path) => {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return realpathSync(path);
+  }) as [string, string];
+  const planned = planMounts({
+    flavour,
+    home: request.userHome,
+    user: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, name: userName() },
+    workingDirectory: request.workingDirectory,
+    homeFolder,
+    tmpFolder: folder.tmp,
+    etcFolder,
+    stateFolder: request.stateFolder,
+    environment: request.environment,
+    programs: [request.command[0]!, ...(request.programs ?? [])],
+    files: [...(flavour === 'whole' ? [] : [{ source: folder.files, target: inside }]), ...trust.mounts],
+    asked: request.mounts,
+    ...guarded,
+    hideEnvFiles: request.hideEnvFiles,
+    gitConfig: request.gitConfig ?? 'read-only',
+  });
+  const { workingDirectory: source, stateFolder } = request;
+  const named = [{ source, target: planned.workingDirectory }, ...request.mounts];
+  refuseLinksOfSandboxes(stateFolder, named, planned.mounts);
+  refuseUnknownCommand(request.command[0]!, planned.path);
+  // Nothing is refused from here on, and what is made in a repository is sealed like the rest.
+  const guards = layGuards(planned.standIns, planned.mounts, planned.guarded);
+  const isOurs = ({ mount }: SealedMount) => 'source' in mount && liesIn(mount.source, folder.files);
+  const judged = sealMounts(guards.mounts, baseOf[flavour]).filter((seal) => !isOurs(seal));
+  return { folder, inside, homeFolder, trust, planned, guards, judged };
+}
+
+function finishPlan(
+  request: SandboxRequest,
+  { folder, inside, homeFolder, trust, planned, guards, judged }: Draft,
+  grant: NamespaceGrant,
+  gitIdentity: GitIdentity,
+): { plan: SandboxPlan; notices: readonly string[] } {
+  trust.finish(grant.caCertificate);
+  const { home, workingDirectory } = planned;
+  const git = layGitFiles({
+    folder: join(folder.files, 'git'),
+    inside: join(inside, 'git'),
+    hosts: grant.gitHosts,
+    workingDirectory: request.workingDirectory,
+    environment: request.environment,
+    gitConfig: request.gitConfig ?? 'read-only',
+  });
+  const credentials = new Set(grant.credentials);
+  const logins = new Set(grant.logins);
+  const placeholders = placeholderVariables(credentials, logins);
+  layStubs(homeFolder, { workingDirectory, placeholders, credentials, logins, gitIdentity });
+  const environment = planEnvironment({
+    from: request.environment,
+    extra: request.variables,
+    placeholders: { ...placeholders, ...quietAgents },
+    trust: trust.variables,
+    git: { ...git, SALLYPORT_SANDBOX: grant.id, SALLYPORT_PROXY: grant.proxyUrl },
+    path: planned.path,
+    home,
+    user: planned.userName,
+  });
+  return {
+    plan: {
+      id: grant.id,
+      command: request.command,
+      workingDirectory,
+      environment: environment.variables,
+      mounts: guards.mounts,
+      seals: sealMounts(guards.mounts, baseOf[flavours[request.launcher.name]], judged),
+    },
+    notices: [...planned.notices, ...environment.notices],
+  };
+}
+
+/** A user that no list of users knows (a container's, an account of a service) has a name all the same. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'user';
+  }
+}
+
+function writableFolders({ workingDirectory, mounts }: SandboxRequest): string[] {
+  return [workingDirectory, ...mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source)];
+}
+
+async function reviewFolder(before: HostTraps, workingDirectory: string): Promise<string[]> {
+  const prefix = before.folder === workingDirectory ? '' : before.folder;
+  return reviewHostTraps(before, await snapshotHostTraps(before.folder, { before }), prefix);
+}
+
+function doubtsOf(state: string, replaced: readonly string[]): string[] {
+  return replaced.flatMap((file) => doubtOf(state, file)?.message ?? []);
+}
+
+function inWords(path: string): string {
+  return `${path} was replaced on this host while the sandbox ran: from then on the sandbox could write it. Look through it.`;
+}
+
+function refuseUnknownCommand(program: string, path: readonly string[] | null): void {
+  if (path === null || program.includes('/') || isInPath(program, path)) return;
+  throw new LaunchError(
+    `${program}: no such program in the sandbox`,
+    'It is looked for in your PATH. Install it, or let its folder in with --ro FOLDER.',
+  );
+}

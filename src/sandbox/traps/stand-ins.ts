@@ -1,0 +1,63 @@
+// Makes what a mount needs to lie over, takes it away again at the end, and says which guarded file was replaced meanwhile: when
+// the host puts another file in its place (git config does so), Linux takes the mount away, and the sandbox can write there.
+import { lstatSync, mkdirSync, readFileSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import type { Mount } from '../run/sandbox-plan.ts';
+import type { StandIn } from './git-guards.ts';
+
+export interface LaidGuards {
+  /** Without those for which nothing could be made: where its user cannot write, the sandbox cannot either. */
+  readonly mounts: readonly Mount[];
+  /** When every process of the sandbox is gone. Returns the guarded files that are others than at the start. */
+  end(options: { readonly keepStandIns: boolean }): readonly string[];
+}
+
+export function layGuards(
+  standIns: readonly StandIn[],
+  mounts: readonly Mount[],
+  guarded: readonly string[],
+): LaidGuards {
+  const ours = standIns.filter(lay).map((standIn) => ({ ...standIn, identity: identityOf(standIn.path) }));
+  const missing = new Set(standIns.map(({ path }) => path).filter((path) => identityOf(path) === null));
+  const watched = guarded.filter((path) => !missing.has(path)).map((path) => ({ path, identity: identityOf(path) }));
+  return {
+    mounts: mounts.filter((mount) => !('source' in mount && missing.has(mount.source))),
+    end({ keepStandIns }) {
+      const replaced = watched.filter(({ path, identity }) => identityOf(path) !== identity).map(({ path }) => path);
+      // The folder around them comes first in the list, and last here.
+      if (!keepStandIns) for (const each of ours.toReversed()) takeAway(each);
+      return replaced;
+    },
+  };
+}
+
+/** Whether it is ours now. One that a run left which was killed is taken over. */
+function lay({ path, text }: StandIn): boolean {
+  try {
+    if (text === null) mkdirSync(path);
+    else writeFileSync(path, text, { flag: 'wx', mode: 0o644 });
+    return true;
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    return isThere && text !== null && holds(path, text);
+  }
+}
+
+function takeAway({ path, text, identity }: StandIn & { readonly identity: string | null }): void {
+  if (identityOf(path) !== identity) return;
+  try {
+    if (text === null) rmdirSync(path);
+    else if (holds(path, text)) unlinkSync(path);
+  } catch {
+    // Something else is in the folder by now: it stays.
+  }
+}
+
+function holds(path: string, text: string): boolean {
+  return lstatSync(path).isFile() && readFileSync(path, 'utf8') === text;
+}
+
+/** With its birth: the number of a file that is gone comes again. Null: nothing there. */
+function identityOf(path: string): string | null {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`;
+}

@@ -1,0 +1,105 @@
+// What a sandbox is told about a name: the address it has at this door, nothing, or that there is no such name. Pure but
+// for the one question whether the name may be known. Must never ask another resolver anything.
+import { syntheticAddresses } from '../../../kit/synthetic-address.ts';
+import { rcodes, readQuery } from './dns-query.ts';
+import { type Reply, writeReply } from './dns-reply.ts';
+
+/** May this sandbox know this name. `type` as the records are called, e.g. `AAAA`; for one we do not serve, e.g. `TYPE4711`. */
+export type Lookup = (name: string, type: string) => boolean;
+
+/** How a door answers. */
+export interface DnsVoice {
+  /** The addresses that every name has there that may be known; null: none of this family. */
+  addressesOf(name: string): { readonly v4: string | null; readonly v6: string | null };
+  /** It passes for the resolver that was asked. If not, it speaks for all names itself, and says that it asks nobody. */
+  readonly isResolver: boolean;
+}
+
+/** In a namespace of one sandbox: whatever resolver it believes it asks, each name has an address of its own. */
+export const namespaceVoice: DnsVoice = { addressesOf: syntheticAddresses, isResolver: true };
+
+/** Types that carry no free text. Of a name that may be known there is none, and that is all that is said. */
+const emptyTypes: ReadonlyMap<number, string> = new Map([
+  [2, 'NS'],
+  [5, 'CNAME'],
+  [6, 'SOA'],
+  [12, 'PTR'],
+  [15, 'MX'],
+  [29, 'LOC'],
+  [33, 'SRV'],
+  [35, 'NAPTR'],
+  [39, 'DNAME'],
+  [43, 'DS'],
+  [44, 'SSHFP'],
+  [46, 'RRSIG'],
+  [48, 'DNSKEY'],
+  [52, 'TLSA'],
+  [64, 'SVCB'],
+  [65, 'HTTPS'],
+  [256, 'URI'],
+  [257, 'CAA'],
+]);
+const refusedTypes: ReadonlyMap<number, string> = new Map([
+  [10, 'NULL'],
+  [16, 'TXT'],
+  [251, 'IXFR'],
+  [252, 'AXFR'],
+  [255, 'ANY'],
+]);
+const ownMachine = { v4: '127.0.0.1', v6: '::1' };
+
+/** Null: no answer is due. */
+export function answerQuery(message: Buffer, lookup: Lookup, voice = namespaceVoice): Buffer | null {
+  const reading = readQuery(message);
+  if (reading.kind === 'silence') return null;
+  if (reading.kind === 'turned-away') return writeReply(reading.asked, empty(reading.rcode), voice.isResolver);
+  let reply: Reply;
+  try {
+    reply = decideReply(reading.name, reading.type, lookup, voice);
+  } catch {
+    // The gateway could not decide: the sandbox learns nothing. The cause is written down where it was thrown.
+    reply = empty(rcodes.servFail);
+  }
+  return writeReply(reading.asked, reply, voice.isResolver);
+}
+
+/** The same question, refused undecided. Never longer than the question, so that it is of no use against a third party. */
+export function refuseQuery(message: Buffer, voice = namespaceVoice): Buffer | null {
+  const reading = readQuery(message);
+  return reading.kind === 'silence' ? null : writeReply(reading.asked, empty(rcodes.refused), voice.isResolver);
+}
+
+/** What the path calls a type. */
+export function typeName(type: number): string {
+  if (type === 1) return 'A';
+  if (type === 28) return 'AAAA';
+  return emptyTypes.get(type) ?? refusedTypes.get(type) ?? `TYPE${type}`;
+}
+
+function decideReply(name: string, type: number, lookup: Lookup, voice: DnsVoice): Reply {
+  const addressType = type === 1 ? 'A' : type === 28 ? 'AAAA' : null;
+  if (addressType === null && !emptyTypes.has(type)) {
+    // Asked all the same: a sandbox that tries to talk in such records is written down.
+    lookup(name, typeName(type));
+    return empty(rcodes.refused);
+  }
+  const lower = name.toLowerCase();
+  const isOwnMachine = lower === 'localhost' || lower.endsWith('.localhost');
+  // The root exists, whatever is allowed: without it no name could.
+  if (lower === '.') return empty(rcodes.noError);
+  if (isReverse(lower)) return empty(rcodes.nxDomain);
+  if (!isOwnMachine && !lookup(name, typeName(type))) return empty(rcodes.nxDomain);
+  if (addressType === null) return empty(rcodes.noError);
+  const addresses = isOwnMachine ? ownMachine : voice.addressesOf(name);
+  const data = addressType === 'A' ? addresses.v4 : addresses.v6;
+  return data === null ? empty(rcodes.noError) : { rcode: rcodes.noError, address: { type: addressType, data } };
+}
+
+/** No address of ours has a name. Programs ask without being told to (ss, ping, getfqdn): that is no attempt at anything. */
+function isReverse(lower: string): boolean {
+  return lower.endsWith('.in-addr.arpa') || lower.endsWith('.ip6.arpa');
+}
+
+function empty(rcode: number): Reply {
+  return { rcode, address: null };
+}

@@ -1,0 +1,87 @@
+// Who asks a DNS door that many share: sandboxes told apart by their source address, each with a rate and a memory of its
+// own, and all strangers together, who learn nothing. What is kept is bounded, whatever addresses the questions claim.
+import { LRUCache } from 'lru-cache';
+import type { Caller } from '../../../path/flow.ts';
+import { Refusal } from '../../../path/refusal.ts';
+import { type DnsVoice, refuseQuery, typeName } from './dns-answer.ts';
+import { type DnsClient, type DnsClients, SandboxDns } from './dns-client.ts';
+import { createLookup, type LookupPath, RecentKeys, recordFlood, recordQuestion } from './dns-lookup.ts';
+import { readQuery } from './dns-query.ts';
+import { DnsRate, strangerAllowance } from './dns-rate.ts';
+
+export interface DnsCallersOptions {
+  /** The name of the door. */
+  readonly door: string;
+  readonly voice: DnsVoice;
+  readonly path: LookupPath;
+  /** The sandbox that is registered at this address; null: a stranger. Sorts, and permits nothing: that is the path's. */
+  readonly sandboxAt: (address: string) => string | null;
+  readonly confirm: (address: string) => Promise<void> | null;
+}
+
+/** More sandboxes than one gateway serves; who is forgotten begins anew. */
+const maxCallers = 1024;
+const maxHeldByStrangers = 8;
+
+export function createDnsCallers({ door, voice, path, sandboxAt, confirm }: DnsCallersOptions): DnsClients {
+  const known = new LRUCache<string, { readonly sandboxId: string; readonly client: DnsClient }>({ max: maxCallers });
+  const strangers = new StrangersDns(door, voice, path);
+  return {
+    confirm,
+    at(address) {
+      const sandboxId = sandboxAt(address);
+      if (sandboxId === null) return strangers;
+      const before = known.get(address);
+      // Another sandbox at the address of one that is gone: what was written down of the other says nothing about it.
+      if (before?.sandboxId === sandboxId) return before.client;
+      const client = new SandboxDns(createLookup(path, callerAt(door, address)), voice);
+      known.set(address, { sandboxId, client });
+      return client;
+    },
+  };
+}
+
+/**
+ * A source address of a datagram is easily made up: so the answer is never longer than the question, and past a few a
+ * second there is none. One question of an address is written down a minute.
+ */
+class StrangersDns implements DnsClient {
+  held = 0;
+  readonly maxHeld = maxHeldByStrangers;
+  readonly #door: string;
+  readonly #voice: DnsVoice;
+  readonly #path: LookupPath;
+  readonly #recorded = new RecentKeys(() => performance.now());
+  readonly #rate: DnsRate;
+
+  constructor(door: string, voice: DnsVoice, path: LookupPath) {
+    this.#door = door;
+    this.#voice = voice;
+    this.#path = path;
+    const flooded = (): void => recordFlood(path, callerAt(door, null), tooManyStrangers());
+    this.#rate = new DnsRate(flooded, () => performance.now(), strangerAllowance);
+  }
+
+  answer(message: Buffer, address: string): Buffer | null {
+    if (!this.#rate.take()) return null;
+    const reading = readQuery(message);
+    if (reading.kind === 'question' && !this.#recorded.has(address)) {
+      this.#recorded.add(address);
+      recordQuestion(this.#path, callerAt(this.#door, address), reading.name, typeName(reading.type));
+    }
+    return refuseQuery(message, this.#voice);
+  }
+}
+
+function callerAt(door: string, address: string | null): Caller {
+  return { door, address, socketOf: null, proxyAuthorization: null };
+}
+
+function tooManyStrangers(): Refusal {
+  const { burst, perSecond } = strangerAllowance;
+  const what = `addresses that are not registered ask more DNS questions than they are told no (${burst} at once, ${perSecond} a second)`;
+  return new Refusal('limit.rate', what, {
+    rule: 'built-in: DNS questions of strangers',
+    hint: 'Those over the limit get no answer and are not written down. Register the sandboxes that ask, or keep others off this network: sallyport firewall',
+  });
+}

@@ -1,0 +1,111 @@
+// DNS on UDP and TCP, in a sandbox's network namespace or on an internal network. Every answer is made here: no question
+// leaves the host, and nothing that is asked is kept. The listening sockets are handed in.
+import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram';
+import type { Server, Socket } from 'node:net';
+import type { Refusal } from '../../../path/refusal.ts';
+import { plainAddress } from '../plain-address.ts';
+import type { Lookup } from './dns-answer.ts';
+import { type DnsClient, type DnsClients, SandboxDns } from './dns-client.ts';
+import { DnsStream } from './dns-stream.ts';
+
+export interface DnsPorts {
+  /** May this sandbox know this name. A no is written down there. */
+  readonly lookup: Lookup;
+  /** Why one question more is too many; null: it is counted. */
+  over(): Refusal | null;
+  /** The sandbox asks more than it may; told when it begins, at most once a minute. */
+  flooded(why: Refusal): void;
+}
+
+export interface DnsSockets {
+  readonly udp: readonly UdpSocket[];
+  readonly tcp: Server;
+}
+
+/** Answers that wait because the system takes no more: whoever asked will ask again. */
+const maxWaitingBytes = 256 * 1024;
+
+/** Serves sockets that one sandbox alone can reach, and closes them with `close`. */
+export function attachDns(sockets: DnsSockets, ports: DnsPorts): { close(): void } {
+  const only = new SandboxDns(ports);
+  return serveDns(sockets, { confirm: () => null, at: () => only });
+}
+
+/** Serves sockets that already listen, and closes them with `close`. */
+export function serveDns({ udp, tcp }: DnsSockets, clients: DnsClients): { close(): void } {
+  const open = new Set<{ destroy(): void }>();
+  let isClosed = false;
+
+  const reply = (socket: UdpSocket, message: Buffer, from: RemoteInfo): void => {
+    if (isClosed) return;
+    const answer = clients.at(from.address).answer(message, from.address);
+    // Nothing can be sent to port 0, and dgram throws at it.
+    if (answer === null || from.port === 0 || socket.getSendQueueSize() > maxWaitingBytes) return;
+    // A client that is gone is no fault of ours.
+    socket.send(answer, from.port, from.address, () => {});
+  };
+
+  function onMessage(this: UdpSocket, message: Buffer, from: RemoteInfo): void {
+    const confirming = clients.confirm(from.address);
+    if (confirming === null) {
+      reply(this, message, from);
+      return;
+    }
+    const release = hold(clients.at(from.address));
+    // Too many wait already: whoever asked will ask again.
+    if (release === null) return;
+    void confirming.then(() => {
+      release();
+      reply(this, message, from);
+    });
+  }
+
+  const onConnection = (socket: Socket): void => {
+    socket.on('error', () => {});
+    const address = plainAddress(socket.remoteAddress);
+    const release = address === null ? null : hold(clients.at(address));
+    if (address === null || release === null) {
+      socket.destroy();
+      return;
+    }
+    open.add(socket);
+    socket.on('close', () => {
+      open.delete(socket);
+      release();
+    });
+    // Asked for each question: a connection may be older than the registration. What must wait is asked again.
+    const answer = (message: Buffer): Buffer | null =>
+      clients.confirm(address) === null ? clients.at(address).answer(message, address) : null;
+    const begin = (): void => {
+      if (!socket.destroyed) new DnsStream(socket, answer, () => {});
+    };
+    const confirming = clients.confirm(address);
+    if (confirming === null) begin();
+    else void confirming.then(begin);
+  };
+  // An unheard error event would end the gateway; a socket that broke gives no answers, which is all it could do.
+  const onError = (): void => {};
+
+  for (const socket of udp) socket.on('message', onMessage).on('error', onError);
+  tcp.on('connection', onConnection).on('error', onError);
+
+  return {
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      tcp.off('connection', onConnection);
+      for (const socket of open) socket.destroy();
+      for (const socket of udp) socket.off('message', onMessage).close();
+      tcp.close();
+    },
+  };
+}
+
+/** Takes one of the places a client has; null: there is none left. */
+function hold(client: DnsClient): (() => void) | null {
+  if (client.held >= client.maxHeld) return null;
+  client.held++;
+  return () => {
+    client.held--;
+  };
+}

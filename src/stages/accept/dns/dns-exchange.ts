@@ -1,0 +1,40 @@
+// The near end of a DNS question on the path. There is no body and no place for words in the answer: a refusal is noted
+// here and becomes "no such name"; the words are in the journal.
+import type { BodyForm, BodyWriter, Exchange, Framing } from '../../../path/exchange/exchange.ts';
+
+export class DnsExchange implements Exchange {
+  readonly form: BodyForm = 'payload';
+  readonly requestFraming: Framing = { kind: 'none' };
+  readonly bytesIn = 0;
+  readonly bytesOut = 0;
+  answered = false;
+  /** Of the refusal; 0: there was none. */
+  status = 0;
+  onAbandoned: (() => void) | null = null;
+  onFinished: (() => void) | null = null;
+
+  answer(status: number): void {
+    this.status = status;
+    this.answered = true;
+  }
+
+  abort(): void {}
+
+  inform(): void {}
+
+  asPayload(): Exchange {
+    return this;
+  }
+
+  sendBody(to: BodyWriter): void {
+    to.end(null);
+  }
+
+  respond(): BodyWriter {
+    throw new Error('a DNS question is not answered by an upstream');
+  }
+
+  goRaw(): BodyWriter {
+    throw new Error('a DNS question is no connection');
+  }
+}

@@ -1,0 +1,49 @@
+// How many DNS questions a sandbox may ask in a second, and all of them together. Decided at once, as an answer is. Never
+// waits for anybody. Meters: `d:<caller>:dns` and `g:dns`.
+import type { Caller } from '../../../path/flow.ts';
+import { Refusal } from '../../../path/refusal.ts';
+import type { MeterRate, SharedMeters } from '../../../path/shared-store.ts';
+import type { DoorLimits } from '../../../policy/compiled-limits.ts';
+
+type Questions = Pick<DoorLimits, 'dnsPerSecond'>;
+
+export interface DnsLimitsOptions {
+  readonly limits: () => Questions & { readonly gateway: Questions };
+  readonly meters: SharedMeters;
+  /** As in ConnectionLimits. */
+  readonly gateway?: string;
+}
+
+/** Why one question more is too many; null: it is counted. */
+export type CountQuestion = (caller: Caller) => Refusal | null;
+
+const burstSeconds = 2;
+
+export function createDnsLimits({ limits, meters, gateway: name = '' }: DnsLimitsOptions): CountQuestion {
+  return (caller) => {
+    const { dnsPerSecond, gateway } = limits();
+    const key = `d:${caller.address === null ? `socket ${caller.socketOf}` : `${name}/${caller.address}`}:dns`;
+    const own = rateOf(dnsPerSecond);
+    const common = rateOf(gateway.dnsPerSecond);
+    if (own !== null && meters.takeNow(key, own) > 0) return tooMany(caller, dnsPerSecond, 'limits.dns_per_second');
+    if (common !== null && meters.takeNow('g:dns', common) > 0) {
+      return tooMany(null, gateway.dnsPerSecond, 'limits.gateway.dns_per_second');
+    }
+    return null;
+  };
+}
+
+function rateOf(perSecond: number): MeterRate | null {
+  return perSecond === 0 ? null : { perSecond, burst: perSecond * burstSeconds };
+}
+
+function tooMany(caller: Caller | null, perSecond: number, rule: string): Refusal {
+  // At a door for many the journal has no other place for who it was: a flood is told before anybody is identified.
+  const one = caller?.address == null ? 'this sandbox asks' : `the sandbox at ${caller.address} asks`;
+  const who = caller === null ? 'all sandboxes together ask' : one;
+  const what = `${who} more DNS questions than allowed (${perSecond * burstSeconds} at once, ${perSecond} a second)`;
+  return new Refusal('limit.rate', what, {
+    rule,
+    hint: `Those over the limit are refused, or not answered where there are very many, and not written down. Look for a program that asks in a loop, or raise ${rule}.`,
+  });
+}

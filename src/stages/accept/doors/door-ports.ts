@@ -1,0 +1,68 @@
+// What every door shares with the rest of the gateway: what it hands on, what it asks, and how its connections are
+// counted and ended. Types only.
+import type { SecureContext } from 'node:tls';
+import type { Exchange } from '../../../path/exchange/exchange.ts';
+import type { Caller, RawRequest } from '../../../path/flow.ts';
+import type { Refusal } from '../../../path/refusal.ts';
+import type { CountQuestion } from '../dns/dns-limits.ts';
+import type { ConnectionSettings } from '../http/connection-settings.ts';
+
+export interface Arrival {
+  readonly caller: Caller;
+  readonly request: RawRequest;
+  readonly exchange: DoorExchange;
+}
+
+export interface DoorExchange extends Exchange {
+  /** Why the door closed on the client half-way; null or left out: it did not. */
+  readonly cut?: Refusal | null;
+}
+
+/** What a door needs from the rest of the gateway. */
+export interface DoorPorts {
+  /** Runs the whole path for a request. Returns the sandbox it turned out to come from. */
+  serve(arrival: Arrival): string | null;
+  /** Judges a CONNECT: null when it was refused (and answered), else how to go on. */
+  admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
+  /** Would it be admitted? Answers nothing and leaves no record. */
+  allows(arrival: Arrival): boolean;
+  /** Is it to pass undecrypted? Answers nothing and leaves no record. */
+  tunnels(arrival: Arrival): boolean;
+  /**
+   * Whether the caller at this address must first be confirmed (by Docker, on its first traffic): null when there is nothing
+   * to wait for. It never rejects: what is not confirmed is refused by the path, as a stranger or until Docker answers.
+   */
+  confirm(address: string): Promise<void> | null;
+  contextFor(host: string): SecureContext;
+  settings(): ConnectionSettings;
+  /** Counts a DNS question, or says why it is one too many. */
+  countQuestion: CountQuestion;
+  /** A connection that is not granted is closed at once, and never `closed`. */
+  opened(connection: OpenConnection): Opening | Promise<Opening>;
+  /** It has proven whose it is; null: another connection on top of it is counted. One that is not granted is to be closed. */
+  identified(connection: OpenConnection, sandboxId: string | null): Opening | Promise<Opening>;
+  closed(connection: OpenConnection): void;
+}
+
+/** Or by which limit it is not. */
+export type Opening = true | 'limit.connections' | 'limit.connection-rate';
+
+/** A client connection as the service sees it: to count, to drain, to cut when its sandbox is gone. */
+export interface OpenConnection {
+  readonly address: string | null;
+  readonly socketOf: string | null;
+  /** The name of the door, for the journal. */
+  readonly door?: string;
+  readonly sandboxId: string | null;
+  /** Who its place is counted for; left out: its address or socket. */
+  readonly countedAs?: string | null;
+  /** Ends it when what is under way has ended. */
+  close(): void;
+  destroy(): void;
+}
+
+export interface DoorIdentity {
+  readonly name: string;
+  /** Set on a private socket and a namespace door: the only sandbox it serves. */
+  readonly socketOf: string | null;
+}

@@ -1,0 +1,85 @@
+// Connections a sandbox makes as if to the hosts themselves, in its own network namespace or on an internal network: the
+// name comes from the TLS handshake or from Host, the address it dialled is kept and checked later. Never tunnels what the
+// path did not call a tunnel; all else is read, so that a refusal can be put into words.
+import { isIPv6, type Socket } from 'node:net';
+import type { Place } from '../../../kit/original-destination.ts';
+import type { Caller } from '../../../path/flow.ts';
+import { canonicalHost } from '../canonical-host.ts';
+import { plainAddress } from '../plain-address.ts';
+import type { ClientHello } from '../tls/client-hello.ts';
+import { DoorConnection, type Route, undecrypted } from './door-connection.ts';
+import type { DoorIdentity, DoorPorts } from './door-ports.ts';
+
+/** Where a connection wanted to go; null: it was reset before it was looked at. */
+export type PlaceOf = (socket: Socket) => Place | null;
+
+/** `caller` is the door itself: one object for all its connections, whose proof is looked up once. */
+export function startTransparentConnection(
+  socket: Socket,
+  identity: DoorIdentity,
+  caller: Caller,
+  ports: DoorPorts,
+): void {
+  new TransparentConnection(socket, identity, caller, ports).start();
+}
+
+export class TransparentConnection extends DoorConnection {
+  readonly #caller: Caller;
+  readonly #placeOf: PlaceOf;
+
+  constructor(
+    socket: Socket,
+    identity: DoorIdentity,
+    caller: Caller,
+    ports: DoorPorts,
+    placeOf: PlaceOf = placeOfSocket,
+  ) {
+    super(socket, identity, ports);
+    this.#caller = caller;
+    this.#placeOf = placeOf;
+  }
+
+  protected begin(): void {
+    const place = this.#placeOf(this.socket);
+    this.socket.on('error', () => this.socket.destroy());
+    if (place === null) {
+      this.socket.destroy();
+      return;
+    }
+    this.socket.setNoDelay(true);
+    const { address, port } = place;
+    const destination = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+    const unnamed: Route = { target: destination, connect: null, destination };
+    this.peek(null, unnamed, this.#caller, (bytes, hello) => {
+      if (hello === null) {
+        this.plain(bytes, unnamed, this.#caller);
+        return;
+      }
+      const name = nameIn(hello);
+      const route = name === null ? unnamed : { ...unnamed, target: `${name}:${port}` };
+      if (name !== null && this.#isTunnel(bytes, hello, route)) this.tunnel(bytes, hello, route, this.#caller);
+      // Without a name there is only the address to make a certificate for: for the refusal, which must be readable.
+      else this.terminate(bytes, name ?? address, route, this.#caller);
+    });
+  }
+
+  #isTunnel(bytes: Buffer, hello: ClientHello, route: Route): boolean {
+    const exchange = this.tunnelExchange(bytes);
+    return this.ports.tunnels({ caller: this.#caller, request: undecrypted('connect', route, hello), exchange });
+  }
+}
+
+/** The address that was dialled is that of the socket itself. */
+export function placeOfSocket({ localAddress, localPort }: Socket): Place | null {
+  const address = plainAddress(localAddress);
+  return address === null || localPort === undefined ? null : { address, port: localPort };
+}
+
+function nameIn({ sni }: ClientHello): string | null {
+  if (sni === null) return null;
+  try {
+    return canonicalHost(sni);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,61 @@
+// What each sandbox was refused lately, as it may be told it: the memory behind http://sallyport.internal/why. Bounded, gone
+// with the process, and of one sandbox at a time. Never holds a cause, which is the operator's, nor the value of a query.
+import { LRUCache } from 'lru-cache';
+import type { ReportedRefusal } from '../../path/approvals.ts';
+import { quotingPath, type RecordBody } from './journal/record.ts';
+
+/** So many of each sandbox; the newest stay. */
+const keptPerSandbox = 20;
+/** Of so many sandboxes: those that were refused something last. */
+const maxSandboxes = 2_000;
+
+export class RecentRefusals {
+  readonly #ofSandbox: LRUCache<string, ReportedRefusal[]>;
+
+  constructor(sandboxes = maxSandboxes) {
+    this.#ofSandbox = new LRUCache({ max: sandboxes });
+  }
+
+  /** A finished request. One that was not refused, or that came from nobody known, is nobody's refusal. */
+  take(record: RecordBody): void {
+    const { sandbox, verdict, told } = record;
+    if (verdict === 'allowed' || sandbox === null || told === null) return;
+    const refusals = this.#ofSandbox.get(sandbox) ?? [];
+    refusals.unshift(describe(record, told));
+    if (refusals.length > keptPerSandbox) refusals.pop();
+    this.#ofSandbox.set(sandbox, refusals);
+  }
+
+  /** The newest first. */
+  of(sandbox: string): readonly ReportedRefusal[] {
+    return [...(this.#ofSandbox.peek(sandbox) ?? [])];
+  }
+
+  /** The sandbox is gone. */
+  drop(sandbox: string): void {
+    this.#ofSandbox.delete(sandbox);
+  }
+}
+
+function describe(record: RecordBody, told: string): ReportedRefusal {
+  return {
+    time: record.time,
+    requestId: record.id,
+    method: record.method,
+    url: urlOf(record),
+    status: record.status,
+    code: record.code ?? '',
+    rule: record.rule ?? '',
+    reason: quotingPath(told, record),
+    hint: quotingPath(record.hint ?? '', record),
+  };
+}
+
+function urlOf({ kind, scheme, host, port, path, query }: RecordBody): string {
+  if (kind === 'lookup') return host;
+  if (kind === 'connect' || kind === 'tunnel') return `${host}:${port}`;
+  const authority = port === (scheme === 'https' ? 443 : 80) ? host : `${host}:${port}`;
+  // The record has the names of the query alone.
+  const asked = query === null ? '' : `?${query === '' ? '' : query.replaceAll('&', '=…&')}${query === '' ? '' : '=…'}`;
+  return `${scheme}://${authority}${path}${asked}`;
+}

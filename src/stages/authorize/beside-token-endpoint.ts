@@ -1,0 +1,25 @@
+// What stands beside the token endpoint of a login is never forwarded, whichever rule covers it: the far side would hand out
+// a login there, in another spelling of the endpoint or by another way. The endpoint itself is answered by the gateway.
+import type { CanonicalRequest } from '../../path/flow.ts';
+import { Refusal } from '../../path/refusal.ts';
+import type { CompiledPolicy } from '../../policy/compiled.ts';
+import { readingsOf } from './path-forms.ts';
+
+/** // Guards: threats.md T82 */
+export function refuseBesideTokenEndpoint({ tokenEndpoints }: CompiledPolicy, canonical: CanonicalRequest): void {
+  const { host, method, path } = canonical;
+  if (tokenEndpoints.at(host, path) !== undefined) return;
+  for (const reading of readingsOf(canonical)) {
+    // A reading that is the endpoint, of a path that is not answered as such, is one more spelling of it.
+    const found = tokenEndpoints.beside(host, reading) ?? tokenEndpoints.at(host, reading);
+    if (found === undefined) continue;
+    throw new Refusal(
+      'token.login-outside',
+      `${method} ${host}${path} stands beside ${found.endpoint.path}, where a login gets its tokens`,
+      {
+        rule: `credentials.${found.spec.name}`,
+        hint: `Only ${found.endpoint.path} itself is answered, by the gateway, and nothing beside it is forwarded. Log in outside the sandbox: the gateway uses that login and keeps it fresh.`,
+      },
+    );
+  }
+}

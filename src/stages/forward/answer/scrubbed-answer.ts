@@ -1,0 +1,222 @@
+// An exchange whose answer cannot hold a credential: status line, fields, interim answers, body, trailers and messages of
+// a WebSocket are searched on their way to the client, compressed ones too. An answer that we cannot read is not passed
+// on. Never sees a credential: it only hands bytes to what inject/ made. // Guards: threats.md T30
+
+import { FrameFlood, TooManyFrames } from '../../../kit/floods/websocket-flood.ts';
+import { enrich } from '../../../path/enrich.ts';
+import type { AnswerScrub } from '../../../path/exchange/answer-scrub.ts';
+import { ClientGone } from '../../../path/exchange/client-gone.ts';
+import type { BodyWriter, Exchange, ResponseHead } from '../../../path/exchange/exchange.ts';
+import { ExchangeView } from '../../../path/exchange/exchange-view.ts';
+import { tooManyFrames } from '../../../path/exchange/frame-flood.ts';
+import type { HeaderList } from '../../../path/exchange/header-list.ts';
+import type { Forwarded, Injected } from '../../../path/flow.ts';
+import { Refusal } from '../../../path/refusal.ts';
+import type { ContentCoding } from '../../../protocols/http/content-coding.ts';
+import { Http1Error } from '../../../protocols/http1/http1-error.ts';
+import { agreedExtension } from '../../../protocols/websocket/websocket-extensions.ts';
+import { unsafeAnswer } from '../relay/upstream-faults.ts';
+import { codingOf, DecodingWriter, isAskedFor } from './decode-answer.ts';
+import { InflatingWriter } from './deflate-frames.ts';
+import { knownValidator, RecodingWriter, recodedFields } from './recode-answer.ts';
+import { CredentialInFile, UnaskedWriter } from './recode-answer-unasked.ts';
+import { FrameScrub, scrubFramesTo } from './scrub-frames.ts';
+import { ChunkingWriter, ScrubbingWriter, UnchunkingWriter } from './scrub-writers.ts';
+import { noScrub, readingOf, type UsageReading } from './usage-reading.ts';
+
+/** The flow with its answer scrubbed, if there is anything to search it for, and read, if it is that of a model. */
+export function scrubAnswer(flow: Injected): Injected {
+  const { scrub } = flow.outgoing;
+  if (scrub === null && flow.meter === undefined) return flow;
+  const wrap = (end: Exchange): Exchange => new ScrubbedAnswer(end, scrub, flow);
+  const { exchange } = flow;
+  return enrich(flow, { exchange: exchange instanceof ExchangeView ? exchange.wrapEnd(wrap) : wrap(exchange) });
+}
+
+/** Compressed answers that are still being read after their last byte came. */
+const underway = new WeakMap<Injected, Promise<void>>();
+
+/** `relayed`, when all of the answer was passed on: only then is it known what was found in it, and that it was whole. */
+export function untilPassedOn(flow: Injected, relayed: Promise<Forwarded>): Promise<Forwarded> {
+  const reading = readingOf(flow);
+  if (flow.outgoing.scrub === null && reading === null) return relayed;
+  const passed = relayed.then(
+    (done) => underway.get(flow)?.then(() => done) ?? done,
+    async (error: unknown) => {
+      // The client did not go: it was cut off from an answer that turned out bad.
+      if (error instanceof ClientGone) await underway.get(flow);
+      throw error;
+    },
+  );
+  return reading === null ? passed : untilCounted(reading, passed);
+}
+
+function untilCounted(reading: UsageReading, passed: Promise<Forwarded>): Promise<Forwarded> {
+  return passed.then(
+    (done) => {
+      reading.end(null);
+      return done;
+    },
+    (error: unknown) => {
+      reading.end(error);
+      throw error;
+    },
+  );
+}
+
+const chunked = { kind: 'chunked' } as const;
+const partialContent = 206;
+
+class ScrubbedAnswer extends ExchangeView {
+  readonly #scrub: AnswerScrub;
+  /** False: it is only read. */
+  readonly #isSearched: boolean;
+  readonly #reading: UsageReading | null;
+  readonly #flow: Injected;
+  #isDeflated = false;
+
+  constructor(inner: Exchange, scrub: AnswerScrub | null, flow: Injected) {
+    super(inner);
+    const search = scrub ?? noScrub;
+    this.#isSearched = scrub !== null;
+    this.#reading = readingOf(flow);
+    this.#scrub = this.#reading === null ? search : this.#reading.beside(search);
+    this.#flow = flow;
+  }
+
+  override inform(status: number, headers: HeaderList): void {
+    this.#scrub.fields(headers);
+    this.inner.inform(status, headers);
+  }
+
+  override respond(head: ResponseHead): BodyWriter {
+    const { framing, status, headers } = head;
+    const coding = codingOf(headers);
+    this.#reading?.begin(status, coding === 'unreadable' || (coding !== null && status === partialContent));
+    if (status === 101) this.#isDeflated = this.#agreedToDeflate(headers);
+    this.#scrub.fields(headers);
+    const clean: ResponseHead = { ...head, reason: this.#scrub.text(head.reason) };
+    const bodyless = framing.kind === 'none' || (framing.kind === 'length' && framing.bytes === 0) || status === 101;
+    if (bodyless) return this.inner.respond(this.#withoutBody(clean, coding));
+    // A part of a compressed body cannot be decompressed by itself, by nobody: it is searched as it is.
+    if (coding === null || status === partialContent) return this.#plain(clean);
+    if (coding === 'unreadable') {
+      if (this.#isSearched) throw unreadable(this.#flow, headers);
+      return this.#plain(clean);
+    }
+    return this.#coded(clean, coding);
+  }
+
+  override goRaw(to: BodyWriter): BodyWriter {
+    const client = this.#reading === null ? to : this.#reading.whileInBudget(to);
+    const flood = new FrameFlood(`${this.#flow.sandbox.id} upstream`);
+    // What is unfolded first is counted there.
+    const frames = new FrameScrub(this.#scrub, this.#isDeflated ? null : flood);
+    const searched = scrubFramesTo(this.inner.goRaw(client), frames, (error) => this.#noteFlood(error));
+    if (!this.#isDeflated) return searched;
+    const note = this.#follow();
+    const onOver = (failure: Error | null): void => {
+      note(null);
+      if (failure !== null) this.#noteFlood(failure);
+    };
+    return this.#untilAbandoned(new InflatingWriter(searched, flood, onOver));
+  }
+
+  /** The client loses its connection for what the upstream did: the record says so. */
+  #noteFlood(error: Error): void {
+    if (error instanceof TooManyFrames) this.#follow()(tooManyFrames(this.#flow.canonical.host, error));
+  }
+
+  #plain(head: ResponseHead): BodyWriter {
+    const writer = new ScrubbingWriter(this.#open(head), this.#scrub);
+    return this.form === 'wire' && head.framing.kind === 'chunked' ? new UnchunkingWriter(writer) : writer;
+  }
+
+  #coded(head: ResponseHead, coding: ContentCoding): BodyWriter {
+    const note = this.#follow();
+    const openRecoded = (): BodyWriter => {
+      const passed = { ...head, headers: recodedFields(head.headers), framing: chunked };
+      return new RecodingWriter(this.#open(passed), coding, note);
+    };
+    const writer = this.#isRecoded(coding)
+      ? new DecodingWriter(new ScrubbingWriter(openRecoded(), this.#scrub), coding)
+      : new UnaskedWriter(coding, this.#scrub, { openAsItCame: () => this.#open(head), openRecoded, onOver: note });
+    this.#untilAbandoned(writer);
+    return this.form === 'wire' && head.framing.kind === 'chunked' ? new UnchunkingWriter(writer) : writer;
+  }
+
+  /** Gives the head; takes content, whatever form it goes on in. */
+  #open(head: ResponseHead): BodyWriter {
+    const writer = this.inner.respond(head);
+    return this.form === 'wire' && head.framing.kind === 'chunked' ? new ChunkingWriter(writer) : writer;
+  }
+
+  /** A client that goes may go after the upstream has sent all: then nobody else tells the writer. */
+  #untilAbandoned(writer: BodyWriter): BodyWriter {
+    const before = this.inner.onAbandoned;
+    this.inner.onAbandoned = () => {
+      writer.fail(new ClientGone());
+      before?.();
+    };
+    return writer;
+  }
+
+  /** Notes that this answer is under way; what is returned notes that it is over. */
+  #follow(): (failure: Error | null) => void {
+    let note: (failure: Error | null) => void = () => {};
+    const over = new Promise<void>((resolve, reject) => {
+      note = (failure) => (failure === null ? resolve() : reject(this.#failureOf(failure)));
+    });
+    // Nobody may be asking.
+    over.catch(() => {});
+    underway.set(this.#flow, over);
+    return note;
+  }
+
+  #failureOf(cause: Error): Error {
+    if (cause instanceof Refusal || cause instanceof ClientGone) return cause;
+    if (cause instanceof CredentialInFile) {
+      return unsafeAnswer(
+        this.#flow,
+        'sent a credential back inside a compressed body that the client did not ask for: it was cut off',
+        cause,
+      );
+    }
+    // What node:http2 and http1/ throw at what they cannot write.
+    if (cause instanceof TypeError || cause instanceof Http1Error) {
+      return unsafeAnswer(this.#flow, 'sent fields that cannot be passed on', cause);
+    }
+    return unsafeAnswer(this.#flow, 'sent a compressed body that cannot be decompressed to its end', cause);
+  }
+
+  /** An answer to HEAD says what that to GET would say. */
+  #withoutBody(head: ResponseHead, coding: ContentCoding | 'unreadable' | null): ResponseHead {
+    const { status, headers, framing } = head;
+    if (status === 304) {
+      return { ...head, headers: knownValidator(headers, this.#flow.request.headers.getAll('if-none-match')) };
+    }
+    const isCoded = coding !== null && coding !== 'unreadable' && framing.kind === 'none' && status >= 200;
+    return isCoded && this.#isRecoded(coding) ? { ...head, headers: recodedFields(headers) } : head;
+  }
+
+  /** Null as to who asked for nothing: the request that went out says what the client can read. */
+  #isRecoded(coding: ContentCoding): boolean {
+    return isAskedFor(coding, this.#flow.outgoing.headers.getAll('accept-encoding').join(','));
+  }
+
+  #agreedToDeflate(headers: HeaderList): boolean {
+    const offered = this.#flow.outgoing.headers.getAll('sec-websocket-extensions');
+    const agreed = agreedExtension(offered, headers.getAll('sec-websocket-extensions'));
+    if (agreed !== undefined) return agreed !== null;
+    throw unsafeAnswer(this.#flow, 'agreed on an extension of WebSocket that it was not offered');
+  }
+}
+
+function unreadable(flow: Injected, headers: HeaderList): Refusal {
+  const named = [...headers.getAll('content-encoding'), ...headers.getAll('grpc-encoding')].join(', ');
+  const what = /^[\w ,.-]{1,60}$/.test(named) ? ` (${named})` : '';
+  return unsafeAnswer(
+    flow,
+    `compressed its answer in a way that the gateway cannot search for credentials${what}: it was offered gzip, deflate and br at most`,
+  );
+}

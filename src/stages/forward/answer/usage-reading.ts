@@ -1,0 +1,212 @@
+// Reads what the answer of a model cost while it passes: beside the search for credentials, of the same decoded bytes, so
+// that nothing waits and nothing is kept. Tells the meter of the flow, at the end of an answer however it ended, and after
+// every one on a WebSocket, where what comes from the sandbox passes only as long as there is a budget for it.
+import type { AnswerMeter } from '../../../path/exchange/answer-meter.ts';
+import type { AnswerScrub, BodyScrub } from '../../../path/exchange/answer-scrub.ts';
+import { ClientGone } from '../../../path/exchange/client-gone.ts';
+import type { BodyWriter } from '../../../path/exchange/exchange.ts';
+import type { Injected } from '../../../path/flow.ts';
+import { Refusal } from '../../../path/refusal.ts';
+import { UsageEvents } from './usage-events.ts';
+import { type Place, type ScanSink, UsageScan } from './usage-scan.ts';
+import { UsageTally } from './usage-tally.ts';
+
+const switching = 101;
+/** Conversations by voice: what is heard comes without end, and most of it asks nothing. */
+const voice = /realtime|bidigenerate/i;
+/** What comes of it are numbers without end, and no words of a model: Google does not say what they cost. */
+const vectors = /(?::(?:batch)?embedcontents?|\/embed(?:dings)?)\/*$/i;
+
+const readings = new WeakMap<Injected, UsageReading>();
+
+/** The one reading of this flow's answer; null: it is not the answer of a model. */
+export function readingOf(flow: Injected): UsageReading | null {
+  const { meter } = flow;
+  if (meter === undefined) return null;
+  let reading = readings.get(flow);
+  if (reading === undefined) {
+    reading = new UsageReading(flow, meter);
+    readings.set(flow, reading);
+  }
+  return reading;
+}
+
+export class UsageReading implements ScanSink {
+  readonly #flow: Injected;
+  readonly #meter: AnswerMeter;
+  #tally = new UsageTally();
+  #status = 0;
+  #answers = 0;
+  /** Messages that have begun: a ping may come inside another. */
+  #openMessages = 0;
+  /** By the clock of `performance.now()`: when the model could begin. */
+  #askedAtMs: number;
+  /** Of the request, up to the last answer on this WebSocket. */
+  #countedBytesIn = 0;
+  /** Messages went out on this WebSocket since its last answer. */
+  #hasAsked = false;
+
+  constructor(flow: Injected, meter: AnswerMeter) {
+    this.#flow = flow;
+    this.#meter = meter;
+    this.#askedAtMs = flow.trail.startedMs;
+  }
+
+  /** The head of the final answer is here. `isCoded`: its body comes in a form that nobody takes off. */
+  begin(status: number, isCoded: boolean): void {
+    this.#status = status;
+    this.#tally.isCoded = isCoded;
+  }
+
+  /** `scrub`, and what is searched is read, too. */
+  beside(scrub: AnswerScrub): AnswerScrub {
+    return {
+      get replaced() {
+        return scrub.replaced;
+      },
+      text: (text) => scrub.text(text),
+      fields: (list) => scrub.fields(list),
+      openBody: () => (this.#status === switching ? this.#openMessage(scrub) : this.#openBody(scrub)),
+    };
+  }
+
+  /** What a sandbox sends over a WebSocket, to `to`. */
+  whileInBudget(to: BodyWriter): BodyWriter {
+    let isOver = false;
+    return {
+      get onDrain() {
+        return to.onDrain;
+      },
+      set onDrain(act) {
+        to.onDrain = act;
+      },
+      write: (chunk) => {
+        if (isOver) return true;
+        const refusal = this.#meter.over();
+        // A ping while an answer comes is no question.
+        if (this.#tally.isEmpty) this.#askedAtMs = performance.now();
+        if (refusal === null) {
+          this.#hasAsked ||= !isControlFrame(chunk);
+          return to.write(chunk);
+        }
+        isOver = true;
+        to.fail(refusal);
+        return true;
+      },
+      flush: () => to.flush(),
+      end: (trailers) => to.end(trailers),
+      fail: (reason) => to.fail(reason),
+    };
+  }
+
+  /** The flow is over: all of its answer has passed (null), or not. */
+  end(failure: unknown): void {
+    if (this.#status === switching) {
+      const isWaiting = this.#hasAsked && !voice.test(this.#flow.canonical.path);
+      if (this.#tally.isEmpty && !isWaiting && (this.#answers > 0 || this.#tally.bytes === 0)) return;
+    } else if (this.#status === 0) {
+      // Of what was never answered nothing is known but that the model was asked. An upstream that fails asks for nothing.
+      if (!mayHaveBeenServed(failure) || this.#flow.exchange.bytesIn === 0) return;
+    } else if (this.#status < 200 || this.#status > 299) return;
+    this.#count(failure !== null || this.#status === switching);
+  }
+
+  #count(isCut: boolean): void {
+    const { exchange, request } = this.#flow;
+    const sentBytes = exchange.bytesIn - this.#countedBytesIn;
+    const isMultipart = (request.headers.get('content-type') ?? '').trimStart().toLowerCase().startsWith('multipart/');
+    const use = this.#meter.isRetrieval
+      ? this.#tally.said(isCut)
+      : this.#tally.use({
+          // Files are no text: how many tokens are made of one is nothing to guess from its length.
+          requestBytes: isMultipart ? sentBytes / 1024 : sentBytes,
+          isRequestCoded: request.headers.has('content-encoding'),
+          isCut,
+          seconds: Math.max(0, performance.now() - this.#askedAtMs) / 1000,
+        });
+    this.#countedBytesIn = exchange.bytesIn;
+    this.#hasAsked = false;
+    this.#answers++;
+    this.#tally = new UsageTally();
+    if (use === null) return;
+    const isVector = use.isEstimated && vectors.test(this.#flow.canonical.path);
+    this.#meter.count(isVector ? { ...use, output: 0 } : use);
+  }
+
+  #openBody(scrub: AnswerScrub): BodyScrub {
+    return this.#tapped(scrub.openBody(), new UsageEvents(new UsageScan(this)), () => {});
+  }
+
+  /** Every message is a document; some say that an answer is complete. */
+  #openMessage(scrub: AnswerScrub): BodyScrub {
+    this.#openMessages++;
+    return this.#tapped(scrub.openBody(), new UsageScan(this), () => {
+      this.#openMessages--;
+      if (this.#openMessages === 0 && this.#tally.isOver) this.#count(false);
+    });
+  }
+
+  #tapped(searched: BodyScrub, reader: { feed(chunk: Buffer): void }, onEnd: () => void): BodyScrub {
+    return {
+      get waiting() {
+        return searched.waiting;
+      },
+      feed: (chunk) => {
+        this.#tally.bytes += chunk.length;
+        reader.feed(chunk);
+        return searched.feed(chunk);
+      },
+      end: () => {
+        onEnd();
+        return searched.end();
+      },
+      release: () => searched.release(),
+    };
+  }
+
+  // What is found belongs to the answer that is under way.
+
+  onCount(where: Place, key: string, value: number): void {
+    this.#tally.onCount(where, key, value);
+  }
+
+  onWord(where: Place, key: string, value: string): void {
+    this.#tally.onWord(where, key, value);
+  }
+
+  onProse(bytes: number): void {
+    this.#tally.onProse(bytes);
+  }
+
+  onError(): void {
+    this.#tally.onError();
+  }
+
+  onTurnComplete(): void {
+    this.#tally.onTurnComplete();
+  }
+
+  onBackground(): void {
+    this.#tally.onBackground();
+  }
+}
+
+/** A ping, a pong or a farewell of the client, masked, and nothing else: no question. */
+function isControlFrame(chunk: Buffer): boolean {
+  return chunk.length >= 6 && (chunk[0]! & 0x8) !== 0 && chunk.length === 6 + (chunk[1]! & 0x7f);
+}
+
+/** The client did not wait for the answer, or we did not: the model may be at work all the same. */
+function mayHaveBeenServed(failure: unknown): boolean {
+  if (failure instanceof ClientGone) return true;
+  return failure instanceof Refusal && (failure.code === 'upstream.timeout' || failure.code === 'client.timeout');
+}
+
+/** Where answers are not searched: passes everything on as it is. */
+export const noScrub: AnswerScrub = {
+  replaced: 0,
+  text: (text) => text,
+  fields: () => {},
+  openBody: () => ({ waiting: 0, feed: (chunk) => chunk, end: () => none, release: () => none }),
+};
+const none = Buffer.alloc(0);

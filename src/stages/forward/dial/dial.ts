@@ -1,0 +1,222 @@
+// Opens connections to upstreams: TCP to a classified address, through the corporate proxy where there is one, then
+// TLS with the certificate always verified. Every failure becomes a refusal with the right status.
+import { connect as connectTcp, type Socket } from 'node:net';
+import {
+  connect as connectTls,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
+import { LRUCache } from 'lru-cache';
+import { Refusal } from '../../../path/refusal.ts';
+import type { CompiledPolicy } from '../../../policy/compiled.ts';
+import { connectThroughProxy } from './chain-proxy.ts';
+import { FairLookups } from './fair-lookups.ts';
+import { type FoundUpstream, type Lookup, pinnedUpstream, resolveUpstream } from './find-upstream.ts';
+import type { CircuitReport } from './upstream-circuits.ts';
+
+export interface Origin {
+  readonly scheme: 'https' | 'http';
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Dialled {
+  readonly socket: Socket;
+  /** What ALPN chose; `http/1.1` when it chose nothing. */
+  readonly protocol: 'h2' | 'http/1.1';
+  readonly address: string;
+}
+
+export interface DialSettings {
+  readonly policy: () => CompiledPolicy;
+  readonly lookup: Lookup;
+  /** Name of this gateway in Via, for loops through an upstream proxy. */
+  readonly instance: string;
+  /** PEM roots beside the built-in ones, from the environment of the gateway (NODE_EXTRA_CA_CERTS). */
+  readonly environmentRoots: readonly string[];
+  readonly onDial: (connected: boolean) => void;
+  /** How many connections that nobody uses may be kept; absent: as many as are usual. */
+  readonly keptUpstreams?: number;
+  /** An upstream is left alone from now on, or is back. */
+  readonly onCircuit?: (report: CircuitReport) => void;
+}
+
+const highWaterMark = 256 * 1024;
+
+const rootsAfterMs = 1_000;
+
+export class Dialler {
+  readonly #settings: DialSettings;
+  readonly #lookups: FairLookups;
+  readonly #sessions = new LRUCache<string, Buffer>({ max: 500 });
+  #roots: { readonly policy: CompiledPolicy; readonly context: SecureContext } | null = null;
+
+  constructor(settings: DialSettings) {
+    this.#settings = settings;
+    this.#lookups = new FairLookups(settings.lookup);
+    // Reading the roots takes tens of milliseconds: soon, so that the first request need not, but not while a sandbox
+    // waits for its start.
+    setTimeout(() => this.#trustedRoots(), rootsAfterMs).unref();
+  }
+
+  /** Bare TCP (tunnels and plain http). `caller`: the sandbox whose turn a look-up is. */
+  async open(
+    host: string,
+    port: number,
+    caller: string,
+    deadline = new Deadline(this.#settings.policy().limits.connectTimeoutMs),
+  ): Promise<{ socket: Socket; address: string }> {
+    try {
+      const opened = await this.#open(host, port, caller, deadline);
+      this.#settings.onDial(true);
+      return opened;
+    } catch (error) {
+      this.#settings.onDial(false);
+      throw error;
+    }
+  }
+
+  async #open(
+    host: string,
+    port: number,
+    caller: string,
+    deadline: Deadline,
+  ): Promise<{ socket: Socket; address: string }> {
+    const policy = this.#settings.policy();
+    const pinned = pinnedUpstream(policy, host, port);
+    if (pinned === null && policy.upstream.proxy !== null) {
+      const socket = await connectThroughProxy(
+        policy.upstream.proxy,
+        host,
+        port,
+        this.#settings.instance,
+        deadline.leftMs,
+      );
+      return { socket, address: `proxy ${policy.upstream.proxy.host}:${policy.upstream.proxy.port}` };
+    }
+    const lookup: Lookup = (name) => this.#lookups.find(name, caller, deadline.forLookupMs);
+    const found = pinned ?? (await resolveUpstream(host, port, lookup));
+    const socket = await connectFound(found, host, deadline.leftMs);
+    return { socket, address: `${socket.remoteAddress ?? '?'}:${found.port}` };
+  }
+
+  async dial(origin: Origin, alpn: readonly string[], caller: string): Promise<Dialled> {
+    const deadline = new Deadline(this.#settings.policy().limits.connectTimeoutMs);
+    const { socket, address } = await this.open(origin.host, origin.port, caller, deadline);
+    if (origin.scheme === 'http') return { socket, protocol: 'http/1.1', address };
+    const secure = await this.#secure(socket, origin, alpn, deadline.leftMs);
+    return { socket: secure, protocol: secure.alpnProtocol === 'h2' ? 'h2' : 'http/1.1', address };
+  }
+
+  #secure(socket: Socket, origin: Origin, alpn: readonly string[], timeoutMs: number): Promise<TLSSocket> {
+    const key = `${origin.host}:${origin.port}`;
+    const secureContext = this.#trustedRoots();
+    const session = this.#sessions.get(key);
+    return new Promise((resolve, reject) => {
+      const options = {
+        socket,
+        servername: origin.host,
+        secureContext,
+        // Said aloud: NODE_TLS_REJECT_UNAUTHORIZED in the environment would otherwise switch it off.
+        rejectUnauthorized: true,
+        ALPNProtocols: [...alpn],
+        highWaterMark,
+        ...(session === undefined ? {} : { session }),
+      };
+      const tls = connectTls(options);
+      const timer = setTimeout(() => tls.destroy(timedOut(origin.host, 'the TLS handshake')), timeoutMs);
+      const failed = (error: Error): void => {
+        clearTimeout(timer);
+        reject(tlsFailure(origin.host, error));
+      };
+      const closed = (): void => failed(new Error('closed during the handshake'));
+      tls.once('error', failed);
+      tls.once('close', closed);
+      tls.on('session', (fresh) => {
+        if (this.#roots?.context === secureContext) this.#sessions.set(key, fresh);
+      });
+      tls.once('secureConnect', () => {
+        clearTimeout(timer);
+        tls.off('error', failed).off('close', closed);
+        resolve(tls);
+      });
+    });
+  }
+
+  /** One context for all upstreams: parsing the roots for every connection would cost more than the connection. */
+  #trustedRoots(): SecureContext {
+    const policy = this.#settings.policy();
+    if (this.#roots?.policy !== policy) {
+      const ca = [...rootCertificates, ...this.#settings.environmentRoots, ...policy.upstream.extraRoots];
+      this.#roots = { policy, context: createSecureContext({ ca, minVersion: 'TLSv1.2' }) };
+      // A resumed session is not verified again: one made under roots that were withdrawn must not outlive them.
+      this.#sessions.clear();
+    }
+    return this.#roots.context;
+  }
+}
+
+/** Look-up, connection and handshake together have the time of one limit. */
+class Deadline {
+  readonly #atMs: number;
+
+  constructor(timeoutMs: number) {
+    this.#atMs = performance.now() + timeoutMs;
+  }
+
+  get leftMs(): number {
+    return Math.max(1, Math.ceil(this.#atMs - performance.now()));
+  }
+
+  /** Not all of it: what a slow resolver leaves too little time for would look like the upstream's own failure. */
+  get forLookupMs(): number {
+    return Math.ceil(this.leftMs * 0.75);
+  }
+}
+
+function connectFound(found: FoundUpstream, host: string, timeoutMs: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp({
+      host,
+      port: found.port,
+      noDelay: true,
+      keepAlive: true,
+      autoSelectFamily: true,
+      // The addresses that were classified are the addresses that are dialled: no second look-up to rebind.
+      lookup: (_host, _options, answer) => answer(null, [...found.addresses]),
+      ...{ highWaterMark },
+    });
+    const timer = setTimeout(() => socket.destroy(timedOut(host, 'connecting')), timeoutMs);
+    socket.once('error', (cause) => {
+      clearTimeout(timer);
+      reject(
+        cause instanceof Refusal ? cause : new Refusal('upstream.connect', `${host} could not be reached`, { cause }),
+      );
+    });
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      socket.removeAllListeners('error');
+      socket.on('error', () => socket.destroy());
+      resolve(socket);
+    });
+  });
+}
+
+function timedOut(host: string, what: string): Refusal {
+  return new Refusal('upstream.timeout', `${what} to ${host} took too long`, { rule: 'limits.connect_timeout_ms' });
+}
+
+function tlsFailure(host: string, cause: Error): Refusal {
+  if (cause instanceof Refusal) return cause;
+  const code = (cause as { code?: string }).code ?? '';
+  // An alert is what the other side says about us: it may want a certificate that we have not.
+  if (!code.includes('ALERT') && /CERT|SIGNATURE|ISSUER|ALTNAME|CRL|CHAIN|HOSTNAME|SELF_SIGNED/.test(code)) {
+    return new Refusal('upstream.certificate', `the certificate of ${host} is not valid (${code})`, {
+      hint: 'If the upstream uses a private CA, the operator adds it under upstream.ca.',
+      cause,
+    });
+  }
+  return new Refusal('upstream.connect', `no TLS connection to ${host} could be made`, { cause });
+}

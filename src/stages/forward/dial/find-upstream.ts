@@ -1,0 +1,80 @@
+// From a canonical host and port to the addresses that may be dialled: resolve, classify, and hand out only what was
+// classified. `upstream.resolve` is the operator's own word and the only way to a private address.
+import { lookup as systemLookup } from 'node:dns/promises';
+import { Refusal } from '../../../path/refusal.ts';
+import type { CompiledPolicy } from '../../../policy/compiled.ts';
+import { whyNotDial } from './address-guard.ts';
+
+export interface UpstreamAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
+}
+
+export interface FoundUpstream {
+  readonly addresses: readonly UpstreamAddress[];
+  readonly port: number;
+}
+
+export type Lookup = (host: string) => Promise<readonly UpstreamAddress[]>;
+
+export const lookupBySystem: Lookup = async (host) => {
+  const found = await systemLookup(host, { all: true, verbatim: true });
+  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+};
+
+/** The pinned address of a host, if the operator gave one: needs no look-up and is not classified. */
+export function pinnedUpstream(policy: CompiledPolicy, host: string, port: number): FoundUpstream | null {
+  const entry = policy.upstream.resolve.find((candidate) => candidate.host.covers(host));
+  if (entry === undefined) return null;
+  return {
+    addresses: [{ address: entry.address, family: entry.address.includes(':') ? 6 : 4 }],
+    port: entry.port ?? port,
+  };
+}
+
+/** No answer in time: a cause for the operator. `begun`: the resolver was asked at all. */
+export class LookupTooSlow extends Error {
+  override readonly name = 'LookupTooSlow';
+  readonly begun: boolean;
+
+  constructor(timeoutMs: number, begun: boolean) {
+    super(
+      begun
+        ? `the resolver did not answer within ${timeoutMs} ms`
+        : `other look-ups were in the way for ${timeoutMs} ms: those of this sandbox, or slow ones of many`,
+    );
+    this.begun = begun;
+  }
+}
+
+/** `lookup` may reject with LookupTooSlow. */
+export async function resolveUpstream(host: string, port: number, lookup: Lookup): Promise<FoundUpstream> {
+  let found: readonly UpstreamAddress[];
+  try {
+    found = await lookup(host);
+  } catch (cause) {
+    if (cause instanceof LookupTooSlow) {
+      throw new Refusal('upstream.timeout', `looking up ${host} took too long`, {
+        rule: 'limits.connect_timeout_ms',
+        hint: cause.begun
+          ? 'Check the DNS of the machine the gateway runs on.'
+          : 'Too many slow names were asked for before it. Ask for fewer at a time.',
+        cause,
+      });
+    }
+    throw new Refusal('upstream.unresolved', `${host} could not be resolved`, {
+      hint: 'Check the name and the DNS of the machine the gateway runs on.',
+      cause,
+    });
+  }
+  const addresses = found.filter(({ address }) => whyNotDial(address) === null);
+  if (addresses.length === 0) {
+    const kinds = found.map(({ address }) => `${address} (${whyNotDial(address)})`).join(', ');
+    throw new Refusal('upstream.address-refused', `${host} does not resolve to a public address`, {
+      rule: 'built-in: public addresses only',
+      hint: 'An operator who means it names the address under upstream.resolve.',
+      cause: new Error(`resolved to ${kinds || 'nothing'}`),
+    });
+  }
+  return { addresses, port };
+}

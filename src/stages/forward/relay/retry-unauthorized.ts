@@ -1,0 +1,81 @@
+// Once more with another credential: an upstream that answers 401 has done nothing, so the same request may go out again
+// when a new credential can be had. Once, never more; a second 401 is the client's to see.
+
+import { enrich } from '../../../path/enrich.ts';
+import { ClientGone } from '../../../path/exchange/client-gone.ts';
+import type { OutgoingRequest } from '../../../path/exchange/outgoing-request.ts';
+import type { Forwarded, Injected } from '../../../path/flow.ts';
+import type { KeepingRoom } from './retry-body.ts';
+import { RetryExchange } from './retry-exchange.ts';
+
+/** A client waits for its answer meanwhile, and gives up some time. */
+const renewTimeoutMs = 20_000;
+
+type Renew = NonNullable<OutgoingRequest['renew']>;
+
+/** `send` sends what `flow.outgoing` says. */
+export async function retryUnauthorized(
+  flow: Injected,
+  renew: Renew,
+  room: KeepingRoom,
+  send: (flow: Injected) => Promise<Forwarded>,
+): Promise<Forwarded> {
+  const exchange = new RetryExchange(flow, room);
+  enrich(flow, { exchange });
+  // The next request is to have a good credential, even if this one cannot go again.
+  exchange.onUnrepeatable = () => void renewed(renew);
+  try {
+    const first = send(flow);
+    await heldOrOver(exchange, first);
+    if (exchange.held === null) return await first;
+    const outgoing = await unlessGone(exchange, renewed(renew));
+    flow.trail.mark('renew', outgoing === null ? 'none' : 'ok');
+    if (outgoing === null) {
+      if (!exchange.held.hasFailed) exchange.passOn();
+      return await first;
+    }
+    exchange.repeat();
+    enrich(flow, { outgoing });
+    return await send(flow);
+  } finally {
+    exchange.letGo();
+  }
+}
+
+/** Until the first try has an answer that is held, or is over in any other way. */
+function heldOrOver(exchange: RetryExchange, first: Promise<Forwarded>): Promise<void> {
+  return new Promise((resolve) => {
+    exchange.onEvent = () => {
+      if (exchange.held !== null) resolve();
+    };
+    first.then(
+      () => resolve(),
+      () => resolve(),
+    );
+  });
+}
+
+async function unlessGone<T>(exchange: RetryExchange, pending: Promise<T>): Promise<T> {
+  const gone = new Promise<void>((resolve) => {
+    exchange.onEvent = resolve;
+    if (exchange.isGone) resolve();
+  });
+  const value = await Promise.race([pending, gone]);
+  if (exchange.isGone) throw new ClientGone();
+  return value as T;
+}
+
+/** Null: there is none to be had, or not in time. Why not is told where it was tried. */
+async function renewed(renew: Renew): Promise<OutgoingRequest | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, renewTimeoutMs, null);
+  });
+  try {
+    return await Promise.race([renew(), late]);
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,112 @@
+// What a signature says of the body: the hash that the client has sent, none where S3 allows that, or the hash of the body,
+// which is then read whole. Bounded; a body that cannot be signed as it is sent is refused with what to turn off.
+import { createHash } from 'node:crypto';
+import { enrich } from '../../../path/enrich.ts';
+import type { Exchange } from '../../../path/exchange/exchange.ts';
+import { withBytes } from '../../../path/exchange/replaced-body.ts';
+import { readWholeBody } from '../../../path/exchange/whole-body.ts';
+import type { Authorized } from '../../../path/flow.ts';
+import { Refusal } from '../../../path/refusal.ts';
+import { notSigned, type SignatureClaim } from './sigv4-claim.ts';
+
+/** Bedrock takes 25 MB; other services that want a hash take less. */
+export const maxHashedBytes = 32 * 1024 * 1024;
+/** What the bodies of one sandbox may take while they are read: many that never end must not fill the memory. */
+export const maxReadingBytes = 256 * 1024 * 1024;
+const readingBytes = new Map<string, number>();
+export const hashOfNothing = createHash('sha256').digest('hex');
+const unsignedPayload = 'UNSIGNED-PAYLOAD';
+
+export interface SignedPayload {
+  /** What stands for the body in what is signed, and in X-Amz-Content-Sha256. */
+  readonly hash: string;
+  readonly exchange: Exchange;
+  /** Of a body that was read: how long it is. Null: it goes on as it comes. */
+  readonly bytes: number | null;
+  /** Every chunk of the body has a signature of its own, which must be made anew. */
+  readonly chunks: 'signed' | 'signed-with-trailer' | null;
+}
+
+export function payloadOf(flow: Authorized, claim: SignatureClaim): SignedPayload | Promise<SignedPayload> {
+  const { headers } = flow.request;
+  const [stated, ...more] = headers.getAll('x-amz-content-sha256');
+  if (more.length > 0) throw notSigned('the header x-amz-content-sha256 is there more than once');
+  const isStorage = claim.scope.service === 's3';
+  const asItIs = (hash: string, chunks: SignedPayload['chunks'] = null): SignedPayload => ({
+    hash,
+    exchange: flow.exchange,
+    bytes: null,
+    chunks,
+  });
+  if (claim.form === 'query' && isStorage) {
+    if (stated !== undefined && stated !== unsignedPayload)
+      throw notSigned('a presigned URL goes with UNSIGNED-PAYLOAD');
+    return asItIs(unsignedPayload);
+  }
+  if (stated === undefined) return hashed(flow);
+  if (/^[0-9a-f]{64}$/.test(stated)) return asItIs(stated);
+  if (!isStorage) {
+    throw notSigned(
+      `a body signed as ${JSON.stringify(stated.slice(0, 64))} is not supported by ${claim.scope.service}`,
+      'Calls that stream both ways sign each event, which is not supported: use a call that answers with a stream.',
+    );
+  }
+  switch (stated) {
+    case unsignedPayload:
+    case 'STREAMING-UNSIGNED-PAYLOAD-TRAILER':
+      return asItIs(stated);
+    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD':
+      return asItIs(stated, 'signed');
+    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER':
+      return asItIs(stated, 'signed-with-trailer');
+    default:
+      throw notSigned(`a body signed as ${JSON.stringify(stated.slice(0, 64))} is not supported`);
+  }
+}
+
+async function hashed(flow: Authorized): Promise<SignedPayload> {
+  if (flow.exchange.requestFraming.kind === 'none') {
+    return { hash: hashOfNothing, exchange: flow.exchange, bytes: null, chunks: null };
+  }
+  const exchange = flow.exchange.asPayload();
+  // A refusal from here on is answered in the form that the body was taken in.
+  enrich(flow, { exchange });
+  const body = await inRoom(flow.sandbox.id, mostBytes(exchange), () => readWholeBody(exchange, maxHashedBytes));
+  if (body === null) {
+    throw new Refusal(
+      'limit.body-size',
+      `AWS: a body of more than ${maxHashedBytes} bytes is signed only with its hash in X-Amz-Content-Sha256`,
+      {
+        rule: 'built-in: AWS requests are signed anew',
+        hint: 'Send less at a time, or let the client send X-Amz-Content-Sha256.',
+      },
+    );
+  }
+  const hash = createHash('sha256').update(body).digest('hex');
+  return { hash, exchange: withBytes(exchange, body), bytes: body.length, chunks: null };
+}
+
+function mostBytes({ requestFraming }: Exchange): number {
+  return requestFraming.kind === 'length' ? Math.min(requestFraming.bytes, maxHashedBytes) : maxHashedBytes;
+}
+
+async function inRoom<Result>(sandboxId: string, bytes: number, work: () => Promise<Result>): Promise<Result> {
+  const change = (by: number): number => {
+    const taken = (readingBytes.get(sandboxId) ?? 0) + by;
+    if (taken === 0) readingBytes.delete(sandboxId);
+    else readingBytes.set(sandboxId, taken);
+    return taken;
+  };
+  try {
+    if (change(bytes) > maxReadingBytes) {
+      throw new Refusal('limit.concurrent', 'AWS: too many bodies that have to be hashed are being sent at once', {
+        rule: 'built-in: AWS requests are signed anew',
+        hint: 'Send fewer at a time, or let the client send X-Amz-Content-Sha256.',
+        retryAfterSeconds: 1,
+      });
+    }
+    return await work();
+  } finally {
+    change(-bytes);
+  }
+}

@@ -1,0 +1,23 @@
+import { describe, expect, test } from 'vitest';
+import { readFromWorker } from '../../../../src/gateway/workers/read-from-worker.ts';
+
+describe('what a worker says is read before it is believed', () => {
+  test.each([
+    ['extend', [['one', 5]]],
+    ['beat', { openConnections: 1, openCircuits: 0, dialsOk: 0, dialsFailed: 0, unrecorded: 0 }],
+    ['load', null],
+  ] as const)('what has its shape is taken: %s', (verb, body) => {
+    expect(readFromWorker[verb](body)).toEqual(body);
+  });
+
+  test.each([
+    ['an amount below nothing', 'draw', { key: 'k', rate: { perSecond: 1, burst: 1 }, least: 1, wanted: -5 }],
+    ['a key of any length', 'get', { key: 'k'.repeat(513) }],
+    ['a member more', 'remove', { id: 'one', all: true }],
+    ['a value that is too large', 'put', { key: 'k', value: 'v'.repeat(17 * 1024 ** 2), keepMs: 1 }],
+    ['no number', 'unlock', { ticket: 'all' }],
+    ['more records than a batch has', 'records', Array.from({ length: 1025 }, () => ({}))],
+  ] as const)('anything else is not: %s', (_what, verb, body) => {
+    expect(() => readFromWorker[verb](body)).toThrow();
+  });
+});
