@@ -31,7 +31,7 @@ function cruise(directory) {
     files: [from, ...cycle.map((step) => step.name)],
   }));
   for (const { source, dependencies } of own) {
-    if (!/^src\/(kit|http1|git-wire)\//.test(source)) continue;
+    if (!/^src\/(kit|protocols)\//.test(source)) continue;
     const packages = new Set(
       dependencies
         .filter(({ dependencyTypes }) => dependencyTypes.some((type) => type.startsWith('npm')))

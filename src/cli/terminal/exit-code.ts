@@ -66,6 +66,9 @@ export function judgeError(error: unknown): Verdict {
   if (error instanceof Error && error.name === 'PolicyRejected') {
     return { code: exitCode.usage, message: `the configuration is not valid:\n${error.message}`, hint: '' };
   }
+  if (error instanceof Error && error.name === 'UntrustedConfig' && 'hint' in error) {
+    return { code: exitCode.usage, message: error.message, hint: String(error.hint) };
+  }
   if (error instanceof InsecurePlaceError) return { code: exitCode.usage, message: error.message, hint: '' };
   // Errors of other rooms say what to do in `hint`.
   const hint = error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? error.hint : '';

@@ -1,13 +1,12 @@
 // The policy of a gateway that a program starts: a file, an object, or what is found by the contract's order. Every way leads
 // through the same reader and has the same errors. What a sandbox may have written is never followed unasked.
 import { resolve } from 'node:path';
-import { CommandFailed } from '../../cli/terminal/exit-code.ts';
 import { findConfigFile } from '../../policy/load/load-policy.ts';
 import { thisMachine } from '../../policy/load/machine-files.ts';
 import { policyInCode } from '../../policy/load/policy-in-code.ts';
 import { PolicyRejected } from '../../policy/schema/policy-rejected.ts';
 import { LaunchError } from '../../sandbox/run/sandbox-plan.ts';
-import { checkConfigIsTheUsers } from '../config/trusted-config.ts';
+import { checkConfigIsTheUsers, UntrustedConfig } from '../config/trusted-config.ts';
 import type { StartOptions } from '../contract.ts';
 import type { PolicyDocument } from './library-gateway.ts';
 
@@ -34,7 +33,7 @@ export class PolicySource {
     try {
       await checkConfigIsTheUsers({ env, cwd, places: { home } }, config);
     } catch (error) {
-      if (!(error instanceof CommandFailed)) throw error;
+      if (!(error instanceof UntrustedConfig)) throw error;
       throw new LaunchError(error.message, 'Read it. If it is yours, name it: config: FILE');
     }
     const file = findConfigFile({ flag: config, env, cwd, home: userHome });

@@ -2,7 +2,6 @@
 // it is, and unfolding one costs a hundred times that: a few bytes could keep the whole process busy. What carries
 // something is never counted here; for that there are limits of bytes. Counted for the connection, and for all of a sandbox's.
 import { LRUCache } from 'lru-cache';
-import { type FrameHead, UnreadableFrame } from '../../protocols/websocket/websocket-frames.ts';
 import { Allowance } from './allowance.ts';
 
 /**
@@ -28,7 +27,13 @@ const sandboxDeflatedCost = 40;
 /** More sandboxes than one process serves; who is forgotten begins anew. */
 const sandboxes = new LRUCache<string, Allowance>({ max: 4096 });
 
-export class TooManyFrames extends UnreadableFrame {
+/** What is asked of a frame: whether it is compressed, and how much is in it. */
+export interface FrameSize {
+  readonly isDeflated: boolean;
+  readonly contentBytes: number;
+}
+
+export class TooManyFrames extends Error {
   constructor() {
     super('more frames that are empty or tiny than any use of a WebSocket has');
   }
@@ -48,7 +53,7 @@ export class FrameFlood {
   }
 
   /** Throws TooManyFrames. */
-  count({ isDeflated, contentBytes }: FrameHead): void {
+  count({ isDeflated, contentBytes }: FrameSize): void {
     if (contentBytes >= (isDeflated ? smallDeflatedBytes : smallBytes)) return;
     const nowMs = this.#now();
     const isWithin =

@@ -3,7 +3,7 @@
 // must have been unfolded before (deflate-frames.ts): here they are refused.
 
 import { Fifo } from '../../../kit/fifo.ts';
-import type { FrameFlood } from '../../../kit/floods/websocket-flood.ts';
+import { type FrameFlood, TooManyFrames } from '../../../kit/floods/websocket-flood.ts';
 import type { AnswerScrub, BodyScrub } from '../../../path/exchange/answer-scrub.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
 import { type FrameHead, FrameReader, UnreadableFrame } from '../../../protocols/websocket/websocket-frames.ts';
@@ -90,7 +90,7 @@ export class FrameScrub {
 export function scrubFramesTo(
   to: BodyWriter,
   frames: FrameScrub,
-  onUnreadable: (error: UnreadableFrame) => void,
+  onUnreadable: (error: UnreadableFrame | TooManyFrames) => void,
 ): BodyWriter {
   let failed = false;
   return {
@@ -106,7 +106,7 @@ export function scrubFramesTo(
       try {
         for (const part of frames.feed(chunk)) more = to.write(part);
       } catch (error) {
-        if (!(error instanceof UnreadableFrame)) throw error;
+        if (!(error instanceof UnreadableFrame || error instanceof TooManyFrames)) throw error;
         failed = true;
         onUnreadable(error);
         to.fail(error);
