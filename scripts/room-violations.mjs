@@ -46,6 +46,18 @@ export const violations = [
     'src/cli/canary-secret.ts',
     "export const canary = () => import('../path/secret.ts');\n",
   ),
+  ...Object.entries({ accepted: 'accept', proven: 'identify', granted: 'authorize' }).map(([stamp, stage]) =>
+    violation(
+      `only-${stage}-stamps-${stamp}`,
+      `src/stages/forward/canary-${stamp}.ts`,
+      `import { ${stamp} } from '../../path/stamps/${stamp}.ts';\nexport const canary = ${stamp};\n`,
+    ),
+  ),
+  violation(
+    'only-inject-makes-what-goes-out',
+    'src/gateway/canary-outgoing.ts',
+    "import { OutgoingRequest } from '../path/exchange/outgoing-request.ts';\nexport const canary = OutgoingRequest;\n",
+  ),
   ...gatewayRooms.map((room) =>
     violation(
       `gateway-${room}`,

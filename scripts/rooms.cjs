@@ -74,6 +74,29 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/stages/inject/' },
       to: asValue({ path: '^src/path/secret[.]ts$' }),
     },
+    ...Object.entries({ accepted: 'accept', proven: 'identify', granted: 'authorize' }).map(([stamp, stage]) => ({
+      name: `only-${stage}-stamps-${stamp}`,
+      comment:
+        'What a stage has found out is stated by that stage. Beside it: the own questions of the gateway, whose paths are in ' +
+        'path/paths.ts, and the rehearsal behind `sallyport check`, which forwards nothing and lets the real stage grant.',
+      severity: 'error',
+      from: {
+        path: '^src/',
+        pathNot: [
+          `^src/stages/${stage}/`,
+          '^src/path/own-questions[.]ts$',
+          ...(stamp === 'granted' ? [] : ['^src/gateway/decisions/rehearse[.]ts$']),
+        ],
+      },
+      to: asValue({ path: `^src/path/stamps/${stamp}[.]ts$` }),
+    })),
+    {
+      name: 'only-inject-makes-what-goes-out',
+      comment: 'A request with a real credential in it is made where credentials are put in.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/stages/inject/' },
+      to: asValue({ path: '^src/path/exchange/outgoing-request[.]ts$' }),
+    },
     ...gatewayRooms.map(([room, comment, ...more]) => ({
       name: `gateway-${room}`,
       comment,

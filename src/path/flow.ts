@@ -9,6 +9,11 @@ import type { Refusal } from './refusal.ts';
 import type { Sandbox } from './sandbox.ts';
 import type { Trail } from './trail.ts';
 
+declare const statedBy: unique symbol;
+
+/** A fact that only one stage can state, with its stamp (stamps/): a literal of the same shape does not pass for it. */
+export type Stated<Fact, By extends string> = Fact & { readonly [statedBy]: By };
+
 /** What a client connection can show for itself. One object per connection (per request where proofs are). */
 export interface Caller {
   /** The door it came through, e.g. `proxy 127.0.0.1:8080`. */
@@ -93,11 +98,11 @@ export interface CanonicalRequest {
 }
 
 export interface Accepted extends Arrived {
-  readonly canonical: CanonicalRequest;
+  readonly canonical: Stated<CanonicalRequest, 'accept'>;
 }
 
 export interface Identified extends Accepted {
-  readonly sandbox: Sandbox;
+  readonly sandbox: Stated<Sandbox, 'identify'>;
 }
 
 /** A decision is a value: the same for the path, `sallyport check` and the admin API. */
@@ -155,7 +160,7 @@ export type GitOperation =
   | 'lfs-object';
 
 export interface Authorized extends Identified {
-  readonly permission: Permission;
+  readonly permission: Stated<Permission, 'authorize'>;
 }
 
 export interface Injected extends Authorized {

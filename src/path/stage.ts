@@ -6,13 +6,14 @@ import { Refusal } from './refusal.ts';
 
 export interface Stage<In, Out extends In> {
   readonly name: string;
-  run(flow: In): Promise<Out> | Out;
+  /** A property, not a method: methods are compared bivariantly, and a path that leaves a stage out would compile. */
+  readonly run: (flow: In) => Promise<Out> | Out;
 }
 
 export interface Path<In, Out> {
-  run(flow: In): Promise<Out> | Out;
+  readonly run: (flow: In) => Promise<Out> | Out;
   /** Accepts only a stage whose input the path already yields. */
-  next<Next extends Out>(stage: Stage<Out, Next>): Path<In, Next>;
+  readonly next: <Next extends Out>(stage: Stage<Out, Next>) => Path<In, Next>;
 }
 
 export function startWith<In extends Arrived, Out extends In>(stage: Stage<In, Out>): Path<In, Out> {

@@ -4,7 +4,7 @@ import { Sweeper } from '../../src/kit/sweeper.ts';
 import { createLog } from '../../src/kit/text/log.ts';
 import { HeaderList } from '../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../src/path/exchange/outgoing-request.ts';
-import type { Forwarded } from '../../src/path/flow.ts';
+import type { Arrived, Forwarded } from '../../src/path/flow.ts';
 import { admissionPath, requestPath, type Stages } from '../../src/path/paths.ts';
 import { createAcceptStage } from '../../src/stages/accept/accept-stage.ts';
 import { Doors } from '../../src/stages/accept/doors/doors.ts';
@@ -31,7 +31,7 @@ async function openBrokenDoor(broken: StageName | null, how: 'throws' | 'rejects
   };
   const guard = <T>(name: StageName, facts: () => T) => ({
     name,
-    run: (flow: never): never => {
+    run: (flow: Arrived): never => {
       ran.push(name);
       if (name === broken && how === 'rejects') return Promise.reject(new Error(planted)) as never;
       if (name === broken && how === 'throws-late') {
@@ -41,7 +41,7 @@ async function openBrokenDoor(broken: StageName | null, how: 'throws' | 'rejects
           .flush();
       }
       if (name === broken) fail();
-      return Object.assign(flow, facts());
+      return Object.assign(flow, facts()) as never;
     },
   });
   const accept = createAcceptStage('test');
@@ -53,7 +53,7 @@ async function openBrokenDoor(broken: StageName | null, how: 'throws' | 'rejects
     forward: {
       name: 'forward',
       run(flow) {
-        const next = guard('forward', () => ({ status: 200, upstreamAddress: null })).run(flow as never);
+        const next = guard('forward', () => ({ status: 200, upstreamAddress: null })).run(flow);
         if (Object.is(next, flow)) flow.exchange.answer(200, new HeaderList(), Buffer.from('fine'));
         return next;
       },

@@ -1,4 +1,5 @@
 // Must not happen: a connection that was being dialled for a sandbox when it was removed serves the next one of its name.
+
 import { readFileSync } from 'node:fs';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
@@ -8,6 +9,7 @@ import type { Exchange } from '../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../src/path/exchange/outgoing-request.ts';
 import type { Injected } from '../../src/path/flow.ts';
+import { granted } from '../../src/path/stamps/granted.ts';
 import { createForwardStage, type ForwardStage } from '../../src/stages/forward/forward-stage.ts';
 import { eventually } from '../support/eventually.ts';
 import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../support/hand-made-flow.ts';
@@ -94,7 +96,14 @@ function request(id: string): { readonly flow: Injected; leave(): void } {
     ...acceptedFlow(callerFrom(), canonicalOf('GET', `https://${host}/`)),
     exchange,
     sandbox: { ...sandboxWith(), id },
-    permission: { rule: 'allow[0]', tunnel: false, credential: null, git: null, github: null, repository: null },
+    permission: granted({
+      rule: 'allow[0]',
+      tunnel: false,
+      credential: null,
+      git: null,
+      github: null,
+      repository: null,
+    }),
     outgoing: new OutgoingRequest('/', new HeaderList(), {}),
     injected: null,
   };

@@ -1,5 +1,6 @@
 // Must not happen: the door answers for itself where another host was meant, or another host answers where the door was; and
 // what is sent to the door leaves it.
+
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Sweeper } from '../../src/kit/sweeper.ts';
@@ -7,6 +8,7 @@ import type { Exchange } from '../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../src/path/exchange/outgoing-request.ts';
 import type { Injected } from '../../src/path/flow.ts';
+import { granted } from '../../src/path/stamps/granted.ts';
 import { anyHost } from '../../src/policy/host-pattern.ts';
 import { createForwardStage } from '../../src/stages/forward/forward-stage.ts';
 import { type AttackGround, openAttackGround } from '../support/attack-ground.ts';
@@ -144,7 +146,7 @@ function injected(scheme: 'http' | 'https', exchange: Exchange): Injected {
     ...acceptedFlow(callerFrom(), canonical),
     exchange,
     sandbox: sandboxWith(),
-    permission: {
+    permission: granted({
       rule: 'built-in',
       tunnel: false,
       credential: null,
@@ -152,7 +154,7 @@ function injected(scheme: 'http' | 'https', exchange: Exchange): Injected {
       github: null,
       repository: null,
       inside: true,
-    },
+    }),
     outgoing: new OutgoingRequest('/why', new HeaderList()),
     injected: null,
   };

@@ -4,17 +4,19 @@ import { expect } from 'vitest';
 import { Spool } from '../../src/kit/files/spool.ts';
 import type { Exchange } from '../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../src/path/exchange/header-list.ts';
-import type { Accepted, Caller, CanonicalRequest, RawRequest } from '../../src/path/flow.ts';
+import type { Accepted, Caller, CanonicalRequest, RawRequest, Stated } from '../../src/path/flow.ts';
 import { Refusal } from '../../src/path/refusal.ts';
 import type { Sandbox } from '../../src/path/sandbox.ts';
+import { accepted } from '../../src/path/stamps/accepted.ts';
+import { proven } from '../../src/path/stamps/proven.ts';
 import { Trail } from '../../src/path/trail.ts';
 import { canonicalTarget } from '../../src/stages/accept/canonical-path.ts';
 import type { AuthorizePorts } from '../../src/stages/authorize/authorize-stage.ts';
 import { PushRoom } from '../../src/stages/authorize/git/push-room.ts';
 import type { AskingGithub, GithubPorts } from '../../src/stages/authorize/github/github-ports.ts';
 
-export function sandboxWith(over: Partial<Sandbox> = {}): Sandbox {
-  return {
+export function sandboxWith(over: Partial<Sandbox> = {}): Stated<Sandbox, 'identify'> {
+  return proven({
     id: 'sbx_test',
     containerIp: '172.18.0.5',
     containerId: null,
@@ -25,7 +27,7 @@ export function sandboxWith(over: Partial<Sandbox> = {}): Sandbox {
     proof: ['ip'],
     createdAt: '2026-01-01T00:00:00.000Z',
     ...over,
-  };
+  });
 }
 
 export function callerFrom(over: Partial<Caller> = {}): Caller {
@@ -64,7 +66,15 @@ export function acceptedFlow(caller: Caller, canonical: CanonicalRequest, over: 
   };
   // The stages under test never touch the conversation itself.
   const exchange = {} as Exchange;
-  return { requestId: 'r1', arrivedAt: 0, caller, request, exchange, trail: new Trail(0), canonical };
+  return {
+    requestId: 'r1',
+    arrivedAt: 0,
+    caller,
+    request,
+    exchange,
+    trail: new Trail(0),
+    canonical: accepted(canonical),
+  };
 }
 
 /** For flows that are not of git: whoever uses one of these has taken a wrong turn. */

@@ -6,6 +6,8 @@ import { HeaderList } from '../../path/exchange/header-list.ts';
 import type { Arrived, Authorized, CanonicalRequest, Identified, Permission } from '../../path/flow.ts';
 import { madeRequest } from '../../path/made-request.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
+import { accepted } from '../../path/stamps/accepted.ts';
+import { proven } from '../../path/stamps/proven.ts';
 import { Trail } from '../../path/trail.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { loadPresets } from '../../policy/schema/presets.ts';
@@ -61,7 +63,8 @@ export async function rehearse(
   const exchange = new RehearsedBody(given ?? '');
   const request = { ...arrived.request, sni: canonical.scheme === 'https' ? canonical.host : null };
   const kind = permission.tunnel ? 'tunnel' : canonical.kind;
-  const flow: Identified = { ...arrived, request, exchange, canonical: { ...canonical, kind }, sandbox };
+  const reading = accepted({ ...canonical, kind });
+  const flow: Identified = { ...arrived, request, exchange, canonical: reading, sandbox: proven(sandbox) };
   const asks: string[] = [];
   const stage = createAuthorizeStage(() => policy, noLimits, {
     ...ports,

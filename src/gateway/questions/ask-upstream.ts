@@ -5,10 +5,10 @@ import { ClientGone } from '../../path/exchange/client-gone.ts';
 import type { ResponseHead } from '../../path/exchange/exchange.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
 import type { Authorized, Forwarded, GitOperation, Identified, Injected, Permission } from '../../path/flow.ts';
-import { madeRequest } from '../../path/made-request.ts';
+import { questionAbout } from '../../path/own-questions.ts';
+import { questionPath } from '../../path/paths.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Stage } from '../../path/stage.ts';
-import { Trail } from '../../path/trail.ts';
 import { GitWireError } from '../../protocols/git/git-wire-error.ts';
 import { printableText } from '../../protocols/git/printable-text.ts';
 import { canonicalTarget } from '../../stages/accept/canonical-path.ts';
@@ -86,7 +86,7 @@ async function askOnce(
   asker.signal.addEventListener('abort', giveUp, { once: true });
   const timer = setTimeout(() => exchange.fail(tooSlow(host)), ports.timeoutMs ?? defaultTimeoutMs);
   try {
-    run(ports, flowFor(asker, question, exchange), exchange).catch((error: Error) => exchange.fail(error));
+    run(ports, asker, question, exchange).catch((error: Error) => exchange.fail(error));
     await exchange.outcome;
     note(asker, 'ok');
     return 'answered';
@@ -105,36 +105,14 @@ function note({ flow: { trail } }: Asker, outcome: string): void {
   if (trail.steps.length < maxNotes) trail.mark('question', outcome);
 }
 
-async function run(ports: AskPorts, flow: Authorized, exchange: QuestionExchange): Promise<void> {
-  const injected = await ports.inject.run(flow);
-  // Given up while the credential was fetched: nothing more goes out.
-  if (exchange.hasFailed) return;
-  await ports.forward.run(injected);
-  if (!exchange.isWhole) throw new Error('a question was forwarded and its answer never ended');
-}
-
-function flowFor(asker: Asker, question: Question, exchange: QuestionExchange): Authorized {
-  const { flow, permission } = asker;
-  const { scheme, host, port } = flow.canonical;
+async function run(ports: AskPorts, asker: Asker, question: Question, exchange: QuestionExchange): Promise<void> {
   const headers = HeaderList.from(question.headers).append('User-Agent', 'sallyport');
   if (question.body !== null) headers.append('Content-Length', String(question.body.length));
-  return {
-    requestId: flow.requestId,
-    arrivedAt: Date.now(),
-    caller: flow.caller,
-    request: madeRequest(scheme, question.method, question.target, headers),
-    exchange,
-    trail: new Trail(performance.now()),
-    canonical: { scheme, host, port, method: question.method, kind: 'http', ...canonicalTarget(question.target) },
-    sandbox: flow.sandbox,
-    permission: {
-      ...permission,
-      git:
-        permission.git === null || question.operation === null
-          ? null
-          : { ...permission.git, operation: question.operation },
-    },
-  };
+  const { operation, method } = question;
+  const target = canonicalTarget(question.target);
+  const flow = questionAbout(asker.flow, asker.permission, { operation, method, target, headers, exchange });
+  await questionPath(ports, () => !exchange.hasFailed).run(flow);
+  if (!exchange.isWhole) throw new Error('a question was forwarded and its answer never ended');
 }
 
 function consumerOf(

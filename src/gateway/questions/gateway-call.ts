@@ -3,11 +3,10 @@
 
 import type { OutgoingRequest } from '../../path/exchange/outgoing-request.ts';
 import type { Forwarded, Injected } from '../../path/flow.ts';
-import { madeRequest } from '../../path/made-request.ts';
+import { ownCall } from '../../path/own-questions.ts';
+import { ownCallPath } from '../../path/paths.ts';
 import { Refusal } from '../../path/refusal.ts';
-import type { Sandbox } from '../../path/sandbox.ts';
 import type { Stage } from '../../path/stage.ts';
-import { Trail } from '../../path/trail.ts';
 import { canonicalTarget } from '../../stages/accept/canonical-path.ts';
 import type { ForwardStage } from '../../stages/forward/forward-stage.ts';
 import { QuestionExchange } from './question-exchange.ts';
@@ -30,30 +29,20 @@ const timeoutMs = 15_000;
 const maxAnswerBytes = 4 * 1024 * 1024;
 
 /** Not an id that a registration can have: its connections are the gateway's alone. */
-const gatewayItself: Sandbox = {
-  id: '(gateway)',
-  containerIp: null,
-  containerId: null,
-  repos: [],
-  authMode: 'bot',
-  allowedBranches: [],
-  credentials: [],
-  proof: [],
-  createdAt: '',
-};
+const gatewayItself = '(gateway)';
 
 /**
  * Never sent twice, and on a connection of its own, so that no closed one is met: an endpoint that exchanges a token for
  * another has spent the old one by the time its answer is lost.
  */
 export async function callUpstreamOnce(forward: ForwardStage, call: GatewayCall): Promise<GatewayAnswer> {
-  const sandbox: Sandbox = { ...gatewayItself, id: `(gateway, call ${++ownConnections})` };
+  const connectionsOf = `(gateway, call ${++ownConnections})`;
   try {
-    const answer = await callOnce(forward, call, sandbox);
+    const answer = await callOnce(forward, call, connectionsOf);
     if (answer instanceof Refusal) throw answer;
     return answer;
   } finally {
-    forward.drop(sandbox.id);
+    forward.drop(connectionsOf);
   }
 }
 
@@ -70,7 +59,7 @@ export async function callUpstream(forward: Stage<Injected, Forwarded>, call: Ga
 async function callOnce(
   forward: Stage<Injected, Forwarded>,
   call: GatewayCall,
-  sandbox: Sandbox = gatewayItself,
+  connectionsOf: string = gatewayItself,
 ): Promise<GatewayAnswer | Refusal> {
   const pieces: Buffer[] = [];
   let status = 0;
@@ -91,7 +80,7 @@ async function callOnce(
   });
   const timer = setTimeout(() => exchange.fail(tooSlow(call)), timeoutMs);
   try {
-    run(forward, flowFor(call, exchange, sandbox), exchange).catch((error: Error) => exchange.fail(error));
+    run(forward, call, exchange, connectionsOf).catch((error: Error) => exchange.fail(error));
     await exchange.outcome;
     return { status, body: Buffer.concat(pieces) };
   } catch (error) {
@@ -102,33 +91,15 @@ async function callOnce(
   }
 }
 
-async function run(forward: Stage<Injected, Forwarded>, flow: Injected, exchange: QuestionExchange): Promise<void> {
-  await forward.run(flow);
+async function run(
+  forward: Stage<Injected, Forwarded>,
+  { host, method, outgoing }: GatewayCall,
+  exchange: QuestionExchange,
+  connectionsOf: string,
+): Promise<void> {
+  const target = canonicalTarget(outgoing.target);
+  await ownCallPath({ forward }).run(ownCall({ host, method, target, outgoing, exchange, connectionsOf }));
   if (!exchange.isWhole) throw new Error('a call of the gateway was forwarded and its answer never ended');
-}
-
-function flowFor({ host, method, outgoing }: GatewayCall, exchange: QuestionExchange, sandbox: Sandbox): Injected {
-  const { target } = outgoing;
-  return {
-    requestId: 'gateway',
-    arrivedAt: Date.now(),
-    caller: { door: '(gateway)', address: null, socketOf: null, proxyAuthorization: null },
-    request: madeRequest('https', method, target, outgoing.headers),
-    exchange,
-    trail: new Trail(performance.now()),
-    canonical: { scheme: 'https', host, port: 443, method, kind: 'http', ...canonicalTarget(target) },
-    sandbox,
-    permission: {
-      rule: 'built-in: the gateway itself',
-      tunnel: false,
-      credential: null,
-      git: null,
-      github: null,
-      repository: null,
-    },
-    outgoing,
-    injected: null,
-  };
 }
 
 function notAnAnswer({ host }: GatewayCall, what: string): Refusal {

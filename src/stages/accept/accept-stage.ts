@@ -6,6 +6,7 @@ import { enrich } from '../../path/enrich.ts';
 import type { Accepted, Arrived, CanonicalRequest, RawRequest } from '../../path/flow.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Stage } from '../../path/stage.ts';
+import { accepted } from '../../path/stamps/accepted.ts';
 import { type Authority, canonicalHost, parseAuthority } from './canonical-host.ts';
 import { type CanonicalTarget, canonicalTarget } from './canonical-path.ts';
 import { canonicalLookup } from './dns/dns-lookup.ts';
@@ -27,7 +28,7 @@ export function createAcceptStage(instance: string): Stage<Arrived, Accepted> {
       const { request } = flow;
       if (request.fault !== null) throw request.fault;
       refuseLoops(request, instance);
-      return enrich(flow, { canonical: canonicalise(request) });
+      return enrich(flow, { canonical: accepted(canonicalise(request)) });
     },
   };
 }

@@ -6,6 +6,7 @@ import { enrich } from '../../path/enrich.ts';
 import type { Authorized, Identified } from '../../path/flow.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Stage } from '../../path/stage.ts';
+import { granted } from '../../path/stamps/granted.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { askPerson, effectRule, effectToAsk, type Judged, type PersonPorts, whileClientWaits } from './ask-person.ts';
 import { refuseBareBody } from './bare-requests.ts';
@@ -44,7 +45,8 @@ export function createAuthorizeStage(
     const { permission } = judged;
     if (canonical.kind === 'tunnel') refuseOtherName(canonical, request.sni, request.hiddenName);
     // Asking for a tunnel or a name is not a request yet: what comes after it is counted, and asked about.
-    if (canonical.kind === 'connect' || canonical.kind === 'lookup') return enrich(flow, { permission });
+    if (canonical.kind === 'connect' || canonical.kind === 'lookup')
+      return enrich(flow, { permission: granted(permission) });
     refuseBareBody(canonical, permission, flow.exchange.requestFraming);
     if (permission.askedBy !== undefined && mustAsk(flow, judged)) return holdUntilApproved(flow, judged);
     return use(flow, judged);
@@ -102,8 +104,8 @@ export function createAuthorizeStage(
     if (permission.git !== null) return authorizeGit(flow, permission, policy, ports);
     if (permission.github !== null) return authorizeGithub(flow, permission, policy, { ...ports, decideNow });
     const budgeted = ports.budget.admit(flow, permission, policy);
-    if (budgeted === undefined) return enrich(flow, { permission });
-    return budgeted.then(() => enrich(flow, { permission }));
+    if (budgeted === undefined) return enrich(flow, { permission: granted(permission) });
+    return budgeted.then(() => enrich(flow, { permission: granted(permission) }));
   };
 
   return {

@@ -4,6 +4,7 @@
 import { enrich } from '../../path/enrich.ts';
 import type { Accepted, Caller, Identified } from '../../path/flow.ts';
 import type { Stage } from '../../path/stage.ts';
+import { proven } from '../../path/stamps/proven.ts';
 import { identifyCaller } from './identify-caller.ts';
 import { refuseUnserved } from './refuse-unserved.ts';
 import type { SandboxRegistry } from './registry/registry.ts';
@@ -29,7 +30,7 @@ export function createIdentifyStage(registry: SandboxRegistry): Stage<Accepted, 
     run(flow) {
       const sandbox = identify(flow.caller);
       registry.touch(sandbox);
-      return enrich(flow, { sandbox });
+      return enrich(flow, { sandbox: proven(sandbox) });
     },
   };
 }

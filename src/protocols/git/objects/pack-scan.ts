@@ -1,7 +1,7 @@
 // The first pass over a pack, as it arrives: every object is decompressed and held to its size, its place and the
 // checksum of the whole. What it holds does not grow with the blobs: of those only the id is taken.
 import { createHash, type Hash } from 'node:crypto';
-import { GatheredBytes } from '../../../kit/gathered-bytes.ts';
+import { GatheredBytes } from '../../gathered-bytes.ts';
 import { GitWireError } from '../git-wire-error.ts';
 import { digestOf, ID_BYTES, startDigest } from './object-id.ts';
 import { PackEntries } from './pack-entries.ts';

@@ -1,6 +1,6 @@
 // Where the pack of an answer is kept while it is looked into: in memory as long as it is small, as most are, and in a
 // file of the caller's beyond that. Never grows in memory with the answer.
-import { GatheredBytes } from '../../../kit/gathered-bytes.ts';
+import { GatheredBytes } from '../../gathered-bytes.ts';
 import type { ReadAt } from './pack-content.ts';
 import { WorkBudget } from './work-budget.ts';
 

@@ -1,11 +1,11 @@
 // One client connection that speaks HTTP/1.1: reads request heads with the strict codec, one request at a time,
 // pipelined ones wait. What cannot be read is handed on as a fault, answered and closed, never guessed at.
 import type { Socket } from 'node:net';
-import { GatheredBytes } from '../../../kit/gathered-bytes.ts';
 import type { Perishable } from '../../../kit/sweeper.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { RawRequest } from '../../../path/flow.ts';
 import type { Refusal } from '../../../path/refusal.ts';
+import { GatheredBytes } from '../../../protocols/gathered-bytes.ts';
 import { parseRequestHead, type RequestHead } from '../../../protocols/http1/request-head.ts';
 import { faultInHead, noBodyComes, nothingTaken, slowHead, unreadable } from '../request-faults.ts';
 import { ClientIntake, waitingBytes } from './client-intake.ts';

@@ -1,10 +1,10 @@
 // One HTTP/1.1 request and its answer on a client connection. Bodies pass in wire form: checked, not copied. The
 // head of an answer waits for its first body bytes so that both leave in one write.
 import type { Socket } from 'node:net';
-import { GatheredBytes } from '../../../kit/gathered-bytes.ts';
 import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../../../path/exchange/exchange.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { Refusal } from '../../../path/refusal.ts';
+import { GatheredBytes } from '../../../protocols/gathered-bytes.ts';
 import { BodyReader } from '../../../protocols/http1/body-reader.ts';
 import type { RequestHead } from '../../../protocols/http1/request-head.ts';
 import { encodeMessage, renderHead } from '../../../protocols/http1/write-head.ts';

@@ -1,7 +1,7 @@
 // Waits for the first bytes of a client until they are a whole ClientHello, or plainly none. Takes no part in the
 // handshake, and gives up on a client that does not come to the point: in time, in bytes, and in how often it makes us look.
 import type { Socket } from 'node:net';
-import { GatheredBytes } from '../../../kit/gathered-bytes.ts';
+import { GatheredBytes } from '../../../protocols/gathered-bytes.ts';
 import type { ConnectionSettings } from '../http/connection-settings.ts';
 import { type ClientHello, readClientHello } from './client-hello.ts';
 

@@ -6,6 +6,7 @@ import type { ResponseHead } from '../../../path/exchange/exchange.ts';
 import { type AnswerRewriter, RewrittenAnswer } from '../../../path/exchange/rewritten-answer.ts';
 import type { Authorized, Identified, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
+import { granted } from '../../../path/stamps/granted.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { AdvertisementRewriter, pushAdvertisementChange } from '../../../protocols/git/rewrite-advertisement.ts';
 import { checkGitHead, withoutOwnProof } from './git-head.ts';
@@ -29,13 +30,13 @@ export function authorizeGit(
   enrich(flow, { asked: `${operation} ${repository}` });
   switch (operation) {
     case 'advertise-upload':
-      return enrich(flow, { permission, request: withoutOwnProof(flow.request) });
+      return enrich(flow, { permission: granted(permission), request: withoutOwnProof(flow.request) });
     case 'upload-pack':
       checkGitHead(flow.request, operation);
-      return enrich(flow, { permission, request: withoutOwnProof(flow.request) });
+      return enrich(flow, { permission: granted(permission), request: withoutOwnProof(flow.request) });
     case 'advertise-receive':
       return enrich(flow, {
-        permission,
+        permission: granted(permission),
         // Compressed it could not be read on its way back.
         request: withoutOwnProof(flow.request, ['accept-encoding']),
         exchange: new RewrittenAnswer(flow.exchange.asPayload(), (head) => withoutThinPacks(head, flow.canonical.host)),

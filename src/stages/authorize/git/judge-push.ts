@@ -10,6 +10,7 @@ import type { Exchange, Framing } from '../../../path/exchange/exchange.ts';
 import { ReplacedBody } from '../../../path/exchange/replaced-body.ts';
 import type { Authorized, Identified, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
+import { granted } from '../../../path/stamps/granted.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { OverBudget, type WorkBudget } from '../../../protocols/git/objects/work-budget.ts';
 import type { ReceivePackRequest } from '../../../protocols/git/receive-pack-request.ts';
@@ -167,7 +168,7 @@ function passOn(
   source: () => AsyncIterable<Buffer>,
 ): Authorized {
   return enrich(flow, {
-    permission,
+    permission: granted(permission),
     request: withBodyOf(withoutOwnProof(flow.request), bytes),
     exchange: new ReplacedBody(exchange, framing, source),
   });

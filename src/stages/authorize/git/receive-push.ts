@@ -2,8 +2,8 @@
 // judged. Memory does not grow with the push. What is judged is byte for byte what is kept, and only that is sent on.
 import { createGunzip } from 'node:zlib';
 import type { Spool, SpoolFile } from '../../../kit/files/spool.ts';
-import { GatheredBytes } from '../../../kit/gathered-bytes.ts';
 import type { BodyPull } from '../../../path/exchange/body-pull.ts';
+import { GatheredBytes } from '../../../protocols/gathered-bytes.ts';
 import { GitWireError } from '../../../protocols/git/git-wire-error.ts';
 import { PackObjects } from '../../../protocols/git/objects/pack-objects.ts';
 import { PackScan } from '../../../protocols/git/objects/pack-scan.ts';

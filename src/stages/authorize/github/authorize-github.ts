@@ -8,6 +8,7 @@ import { withBytes } from '../../../path/exchange/replaced-body.ts';
 import { readWholeBody } from '../../../path/exchange/whole-body.ts';
 import type { Authorized, Identified, Permission, RawRequest } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
+import { granted } from '../../../path/stamps/granted.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { askAboutEffect, type Judged } from '../ask-person.ts';
 import { withBodyOf } from '../git/git-head.ts';
@@ -32,7 +33,7 @@ export function authorizeGithub(
   if (github.operation === 'graphql') return authorizeGraphql(flow, permission, policy, ports);
   enrich(flow, { asked: `${github.effect} ${permission.repository ?? ''}`.trim() });
   const isJudged = hasJudgedBody(flow.canonical.method, github);
-  if (github.repositoryId === null && !isJudged) return enrich(flow, { permission });
+  if (github.repositoryId === null && !isJudged) return enrich(flow, { permission: granted(permission) });
   return authorizeLater(flow, permission, policy, ports, isJudged);
 }
 
@@ -46,7 +47,7 @@ async function authorizeLater(
   const gone = new AbortController();
   flow.exchange.onAbandoned = () => gone.abort();
   const bound = await bindRepository(flow, permission, policy, ports, gone.signal);
-  if (!isJudged) return enrich(flow, { permission: bound });
+  if (!isJudged) return enrich(flow, { permission: granted(bound) });
   refuseParameters(flow);
   const exchange = flow.exchange.asPayload();
   enrich(flow, { exchange });
@@ -68,7 +69,7 @@ async function authorizeLater(
   if (gone.signal.aborted) throw new ClientGone();
   const sent = Buffer.from(JSON.stringify(body));
   return enrich(flow, {
-    permission: judged.permission,
+    permission: granted(judged.permission),
     request: asJson(flow.request, sent.length),
     exchange: withBytes(exchange, sent),
   });

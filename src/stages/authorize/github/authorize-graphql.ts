@@ -1,6 +1,7 @@
 // GraphQL on the path: reads the body whole, has it judged, and sends on what was judged. What the judge needs to know of
 // nodes is asked of GitHub and remembered for a while, for each sandbox and credential by itself. Writes to refs obey the
 // rules of a push.
+
 import { LRUCache } from 'lru-cache';
 import { coversRepository } from '../../../kit/text/repository-name.ts';
 import { enrich } from '../../../path/enrich.ts';
@@ -9,6 +10,7 @@ import { withBytes } from '../../../path/exchange/replaced-body.ts';
 import { readWholeBody } from '../../../path/exchange/whole-body.ts';
 import type { Authorized, Identified, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
+import { granted } from '../../../path/stamps/granted.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { zeroId } from '../../../protocols/git/ref-name.ts';
 import { askAboutEffect, type Judged } from '../ask-person.ts';
@@ -61,7 +63,7 @@ export async function authorizeGraphql(
   const { body: sent, repositories, asked } = verdict;
   enrich(flow, { asked: [...asked, ...repositories].join(' ') });
   return enrich(flow, {
-    permission: { ...judged.permission, repository: repositories[0] ?? null },
+    permission: granted({ ...judged.permission, repository: repositories[0] ?? null }),
     request: withBodyOf(flow.request, sent.length),
     exchange: withBytes(exchange, sent),
   });

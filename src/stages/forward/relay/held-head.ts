@@ -1,6 +1,6 @@
 // The beginning of an answer's head that has come so far. A head that drips in byte by byte is neither parsed from its start
 // nor copied for every byte.
-import { GatheredBytes } from '../../../kit/gathered-bytes.ts';
+import { GatheredBytes } from '../../../protocols/gathered-bytes.ts';
 
 const lineFeed = 0x0a;
 const worthATry = 1024;

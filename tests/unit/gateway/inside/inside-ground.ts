@@ -10,6 +10,7 @@ import type {
 import type { BodyWriter, Exchange } from '../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
 import type { Authorized } from '../../../../src/path/flow.ts';
+import { granted } from '../../../../src/path/stamps/granted.ts';
 import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../../../support/hand-made-flow.ts';
 
 export interface Asked {
@@ -88,7 +89,7 @@ function flowOf({ method = 'GET', path, headers = [], body = '', sandbox = 'sbx_
     ...acceptedFlow(callerFrom(), canonical, { headers: HeaderList.from(headers) }),
     exchange: exchangeWith(Buffer.from(body)),
     sandbox: sandboxWith({ id: sandbox }),
-    permission: {
+    permission: granted({
       rule: 'built-in',
       tunnel: false,
       credential: null,
@@ -96,7 +97,7 @@ function flowOf({ method = 'GET', path, headers = [], body = '', sandbox = 'sbx_
       github: null,
       repository: null,
       inside: true,
-    },
+    }),
   };
 }
 

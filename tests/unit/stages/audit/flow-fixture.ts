@@ -1,8 +1,12 @@
 // Flows as they look when they end: whole, or as far as a refusal let them come.
+
 import type { Exchange } from '../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../../../src/path/exchange/outgoing-request.ts';
 import type { Arrived, Forwarded, RawRequest } from '../../../../src/path/flow.ts';
+import { accepted } from '../../../../src/path/stamps/accepted.ts';
+import { granted } from '../../../../src/path/stamps/granted.ts';
+import { proven } from '../../../../src/path/stamps/proven.ts';
 import { Trail } from '../../../../src/path/trail.ts';
 
 export function arrivedFlow(over: Partial<RawRequest> = {}): Arrived {
@@ -44,7 +48,7 @@ export function forwardedFlow(over: Partial<Forwarded> = {}): Forwarded {
   for (const stage of ['accept', 'identify', 'authorize', 'inject', 'forward']) flow.trail.mark(stage, 'ok');
   return {
     ...flow,
-    canonical: {
+    canonical: accepted({
       scheme: 'https',
       host: 'api.example.com',
       port: 443,
@@ -53,8 +57,8 @@ export function forwardedFlow(over: Partial<Forwarded> = {}): Forwarded {
       rawPath: '/v1/messages',
       query: 'key=planted-query-value&beta',
       kind: 'http',
-    },
-    sandbox: {
+    }),
+    sandbox: proven({
       id: 'sbx-1',
       containerIp: '172.18.0.5',
       containerId: null,
@@ -64,15 +68,15 @@ export function forwardedFlow(over: Partial<Forwarded> = {}): Forwarded {
       credentials: null,
       proof: ['ip', 'secret'],
       createdAt: '2026-01-01T00:00:00Z',
-    },
-    permission: {
+    }),
+    permission: granted({
       rule: 'allow[0] (preset anthropic)',
       tunnel: false,
       credential: 'anthropic',
       git: null,
       github: null,
       repository: null,
-    },
+    }),
     outgoing: new OutgoingRequest('/v1/messages', HeaderList.from([['x-api-key', 'planted-real-key']])),
     injected: 'anthropic',
     status: 200,

@@ -1,5 +1,6 @@
 // A forward stage between a real client connection and real upstreams, with a credential that can be renewed: what inject/
 // would have made is made here by hand.
+
 import { readFileSync } from 'node:fs';
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -11,6 +12,7 @@ import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
 import { OutgoingRequest, type OwnAnswer } from '../../../../src/path/exchange/outgoing-request.ts';
 import type { Forwarded, Injected, RawRequest } from '../../../../src/path/flow.ts';
 import { Refusal } from '../../../../src/path/refusal.ts';
+import { granted } from '../../../../src/path/stamps/granted.ts';
 import { H1Connection } from '../../../../src/stages/accept/http/h1-connection.ts';
 import { H2Connection } from '../../../../src/stages/accept/http/h2-connection.ts';
 import { createForwardStage } from '../../../../src/stages/forward/forward-stage.ts';
@@ -106,7 +108,14 @@ export async function openRetryGround(upstreamPort: number, ca: TestCa): Promise
       ...acceptedFlow(callerFrom(), canonicalOf(request.method, `https://${host}${request.target}`, kind), request),
       exchange: payload ? exchange.asPayload() : exchange,
       sandbox: sandboxWith(),
-      permission: { rule: 'allow[0]', tunnel: false, credential: 'key', git: null, github: null, repository: null },
+      permission: granted({
+        rule: 'allow[0]',
+        tunnel: false,
+        credential: 'key',
+        git: null,
+        github: null,
+        repository: null,
+      }),
       outgoing: answer === undefined ? outgoingWith('old-key', { renew }) : outgoingWith('old-key', { answer }),
       injected: 'key',
     };

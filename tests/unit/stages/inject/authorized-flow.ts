@@ -1,8 +1,12 @@
 // Hand-made flows, policies and credentials for the tests of injection.
+
 import type { Exchange } from '../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
 import type { Authorized, CanonicalRequest, Injected, Permission } from '../../../../src/path/flow.ts';
 import { Secret } from '../../../../src/path/secret.ts';
+import { accepted } from '../../../../src/path/stamps/accepted.ts';
+import { granted } from '../../../../src/path/stamps/granted.ts';
+import { proven } from '../../../../src/path/stamps/proven.ts';
 import { Trail } from '../../../../src/path/trail.ts';
 import type { CompiledPolicy, CredentialSpec, HostPattern, PathPattern } from '../../../../src/policy/compiled.ts';
 import { tokenEndpointsOf } from '../../../../src/policy/token-endpoints.ts';
@@ -140,8 +144,8 @@ export function authorized(parts: FlowParts): Authorized {
     },
     exchange: {} as Exchange,
     trail: new Trail(0),
-    canonical,
-    sandbox: {
+    canonical: accepted(canonical),
+    sandbox: proven({
       id: 'sbx',
       containerIp: '127.0.0.1',
       containerId: null,
@@ -151,8 +155,8 @@ export function authorized(parts: FlowParts): Authorized {
       credentials: parts.credentials ?? null,
       proof: ['ip'],
       createdAt: '2027-01-01T00:00:00Z',
-    },
-    permission: {
+    }),
+    permission: granted({
       rule: 'allow[0]',
       tunnel: false,
       credential: null,
@@ -160,7 +164,7 @@ export function authorized(parts: FlowParts): Authorized {
       github: null,
       repository: null,
       ...parts.permission,
-    },
+    }),
   };
 }
 

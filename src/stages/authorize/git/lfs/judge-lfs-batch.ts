@@ -1,10 +1,12 @@
 // The batch request: which objects a sandbox wants to have or to bring. An upload needs push rights. The answer names the
 // addresses of a storage and what opens them; the sandbox gets addresses of this door instead, and nothing else of it.
+
 import * as z from 'zod';
 import { enrich } from '../../../../path/enrich.ts';
 import type { ResponseHead } from '../../../../path/exchange/exchange.ts';
 import { type AnswerRewriter, RewrittenAnswer } from '../../../../path/exchange/rewritten-answer.ts';
 import type { Authorized, Identified, Permission } from '../../../../path/flow.ts';
+import { granted } from '../../../../path/stamps/granted.ts';
 import type { CompiledPolicy } from '../../../../policy/compiled.ts';
 import { BatchAnswer, type BatchAsked } from './lfs-batch-answer.ts';
 import { readLfsBody, withLfsBody } from './lfs-body.ts';
@@ -53,7 +55,7 @@ export async function judgeLfsBatch(
     operation,
     sizes,
   };
-  const sent = withLfsBody(enrich(flow, { permission }), {
+  const sent = withLfsBody(enrich(flow, { permission: granted(permission) }), {
     operation,
     transfers: ['basic'],
     ...(refName === null ? {} : { ref: { name: refName } }),

@@ -1,9 +1,11 @@
 // A request under an address that this door handed out: good for the sandbox, place, object, method and time it was made
 // for, and for nothing else. Objects are streamed, in both directions. Never tells what was wrong with a ticket.
+
 import * as z from 'zod';
 import { enrich } from '../../../../path/enrich.ts';
 import type { Framing } from '../../../../path/exchange/exchange.ts';
 import type { Authorized, Identified, Permission } from '../../../../path/flow.ts';
+import { granted } from '../../../../path/stamps/granted.ts';
 import { readLfsBody, withLfsBody } from './lfs-body.ts';
 import { badTicket, notLfs } from './lfs-refusals.ts';
 import type { LfsAction, LfsGrant, LfsTickets } from './lfs-tickets.ts';
@@ -35,7 +37,7 @@ function judgeGranted(
   if (action === 'verify') return confirm(flow, permission, grant);
   checkFraming(flow.exchange.requestFraming, action, size);
   const exchange = storageAnswer(flow.exchange.asPayload(), action, flow.canonical.host);
-  return enrich(flow, { permission, exchange });
+  return enrich(flow, { permission: granted(permission), exchange });
 }
 
 function isGoodFor(grant: LfsGrant, { sandbox, canonical }: Identified, { git }: Permission): boolean {
@@ -60,6 +62,6 @@ function checkFraming(framing: Framing, action: LfsAction, size: number): void {
 /** Only what was granted is confirmed, whatever the sandbox wrote. */
 async function confirm(flow: Identified, permission: Permission, { oid, size }: LfsGrant): Promise<Authorized> {
   await readLfsBody(flow, anyObject, maxVerifyBytes);
-  const sent = withLfsBody(enrich(flow, { permission }), { oid, size });
+  const sent = withLfsBody(enrich(flow, { permission: granted(permission) }), { oid, size });
   return enrich(sent, { exchange: storageAnswer(sent.exchange, 'verify', flow.canonical.host) });
 }

@@ -7,7 +7,6 @@ import type { BodyWriter, Exchange } from '../../../../../src/path/exchange/exch
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import type { Identified, Permission } from '../../../../../src/path/flow.ts';
 import type { Refusal } from '../../../../../src/path/refusal.ts';
-import type { Sandbox } from '../../../../../src/path/sandbox.ts';
 import type { SharedMeters } from '../../../../../src/path/shared-store.ts';
 import type { Limits } from '../../../../../src/policy/compiled-limits.ts';
 import { FloodBrake } from '../../../../../src/stages/authorize/limits/flood-brake.ts';
@@ -46,7 +45,7 @@ function open(sandbox: Over, credential: Over = {}, gateway: Over = {}) {
   return { state, meters, limits: new RequestLimits({ limits: () => state.limits, meters }) };
 }
 
-function flowOf(sandbox: Sandbox = sandboxWith()): Identified {
+function flowOf(sandbox = sandboxWith()): Identified {
   return { ...acceptedFlow(callerFrom(), canonicalOf('GET', 'https://api.example/')), sandbox };
 }
 

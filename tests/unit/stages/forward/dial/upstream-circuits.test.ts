@@ -3,6 +3,7 @@ import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../../../../src/path/exchange/outgoing-request.ts';
 import type { Injected } from '../../../../../src/path/flow.ts';
 import { Refusal, type RefusalCode, refusalStatus } from '../../../../../src/path/refusal.ts';
+import { granted } from '../../../../../src/path/stamps/granted.ts';
 import { usualCircuits } from '../../../../../src/stages/forward/dial/circuit-breaker.ts';
 import { LookupTooSlow } from '../../../../../src/stages/forward/dial/find-upstream.ts';
 import { type CircuitReport, UpstreamCircuits } from '../../../../../src/stages/forward/dial/upstream-circuits.ts';
@@ -26,7 +27,14 @@ function flowOf(sandbox: string, url = 'https://api.example/', kind: 'http' | 't
   return {
     ...acceptedFlow(callerFrom(), canonicalOf('GET', url, kind)),
     sandbox: sandboxWith({ id: sandbox }),
-    permission: { rule: 'allow[0]', tunnel: false, credential: null, git: null, github: null, repository: null },
+    permission: granted({
+      rule: 'allow[0]',
+      tunnel: false,
+      credential: null,
+      git: null,
+      github: null,
+      repository: null,
+    }),
     outgoing: new OutgoingRequest('/', new HeaderList()),
     injected: null,
   };

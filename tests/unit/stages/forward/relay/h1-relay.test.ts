@@ -6,6 +6,7 @@ import type { BodyWriter, Exchange } from '../../../../../src/path/exchange/exch
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../../../../src/path/exchange/outgoing-request.ts';
 import type { Injected } from '../../../../../src/path/flow.ts';
+import { granted } from '../../../../../src/path/stamps/granted.ts';
 import { KeptUpstreams } from '../../../../../src/stages/forward/dial/kept-upstreams.ts';
 import { H1Upstream, UpstreamPool } from '../../../../../src/stages/forward/dial/upstream-pool.ts';
 import { relayH1 } from '../../../../../src/stages/forward/relay/h1-relay.ts';
@@ -45,7 +46,14 @@ function flowOver(taken: string[]): Injected {
     ...acceptedFlow(callerFrom(), canonicalOf('GET', 'https://api.example.com/')),
     exchange,
     sandbox: sandboxWith(),
-    permission: { rule: 'allow[0]', tunnel: false, credential: null, git: null, github: null, repository: null },
+    permission: granted({
+      rule: 'allow[0]',
+      tunnel: false,
+      credential: null,
+      git: null,
+      github: null,
+      repository: null,
+    }),
     outgoing: new OutgoingRequest('/', new HeaderList()),
     injected: null,
   };

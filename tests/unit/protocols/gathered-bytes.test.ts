@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { GatheredBytes } from '../../../src/kit/gathered-bytes.ts';
+import { GatheredBytes } from '../../../src/protocols/gathered-bytes.ts';
 
 describe('bytes that wait', () => {
   test('are in one piece, in their order, and taken once', () => {
