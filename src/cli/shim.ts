@@ -1,5 +1,5 @@
 // `sallyport shim`: the sidecar of a sandbox on another host or network. Starts it, says when it is ready, and stays until a
-// signal. What it does is in src/shim/, loaded only when it is asked for.
+// signal. What it does is in src/sandbox/shim/, loaded only when it is asked for.
 import type { Command } from 'commander';
 import type { RunningShim } from '../sandbox/shim/start-shim.ts';
 import type { CliContext } from './cli-context.ts';

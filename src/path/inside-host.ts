@@ -1,3 +1,3 @@
-// The name under which the door answers a sandbox about itself (src/inside/). Nothing else can have it.
+// The name under which the door answers a sandbox about itself (src/gateway/inside/). Nothing else can have it.
 
 export const insideHost = 'sallyport.internal';

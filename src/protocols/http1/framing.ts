@@ -1,5 +1,5 @@
 // How the length of a body is known, and the reading of the two fields that say so. Structurally the `Framing` of
-// `flow/exchange.ts`. Never picks one of two possible readings: what has two is refused (RFC 9112 section 6.3).
+// `path/exchange/exchange.ts`. Never picks one of two possible readings: what has two is refused (RFC 9112 section 6.3).
 import { Http1Error } from './http1-error.ts';
 
 /** `until-close`: answers without a length, tunnels and upgraded connections. */

@@ -4,7 +4,7 @@ import type { Framing } from '../../path/exchange/exchange.ts';
 import type { CanonicalRequest, Permission } from '../../path/flow.ts';
 import { Refusal, type RefusalCode } from '../../path/refusal.ts';
 
-/** The rule of `approvals/learning-view.ts`: no entry of a document has such a name. */
+/** The rule of `gateway/approvals/learning-view.ts`: no entry of a document has such a name. */
 const learningRule = 'learning';
 
 export function refuseBareUpgrade({ kind, host }: CanonicalRequest): void {
