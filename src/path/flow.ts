@@ -1,9 +1,9 @@
 // The nouns of the path. A flow is one request; each stage learns one thing about it and hands on a richer flow:
 // Arrived -> Accepted -> Identified -> Authorized -> Injected -> Forwarded. The types make the order a fact.
 import type { AnswerMeter, Used } from './exchange/answer-meter.ts';
-import type { Exchange } from './exchange/exchange.ts';
 import type { HeaderList } from './exchange/header-list.ts';
 import type { OutgoingRequest } from './exchange/outgoing-request.ts';
+import type { Wrappable } from './exchange/wrappers.ts';
 import type { GithubEffect } from './github-effects.ts';
 import type { Refusal } from './refusal.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -63,13 +63,13 @@ export interface RawRequest {
   readonly fault: Refusal | null;
 }
 
-export interface Arrived {
+/** The exchange with the client, and what was put around it: exchange/wrappers.ts. */
+export interface Arrived extends Wrappable {
   readonly requestId: string;
   /** Milliseconds since the epoch. */
   readonly arrivedAt: number;
   readonly caller: Caller;
   readonly request: RawRequest;
-  readonly exchange: Exchange;
   readonly trail: Trail;
   /** What git asks for, in words for the journal: operation, repository, refs. */
   readonly asked?: string;
@@ -161,12 +161,16 @@ export type GitOperation =
 
 export interface Authorized extends Identified {
   readonly permission: Stated<Permission, 'authorize'>;
+  /** The fields that go on in place of those that came, where what was judged says so (git, GitHub); absent: those that came. */
+  readonly judgedFields?: HeaderList;
 }
 
 export interface Injected extends Authorized {
   readonly outgoing: OutgoingRequest;
   /** Name of the credential that was really put in; null: none. */
   readonly injected: string | null;
+  /** The same with another credential, after a 401: what was sent last. Absent: there was one try. */
+  readonly renewed?: OutgoingRequest;
 }
 
 export interface Forwarded extends Injected {

@@ -4,8 +4,10 @@
 import { readFileSync } from 'node:fs';
 import { inPackage } from '../../kit/files/package-root.ts';
 import type { InsideApi } from '../../path/approvals.ts';
+import { fieldsToSend } from '../../path/enrich.ts';
 import type { OwnAnswer } from '../../path/exchange/outgoing-request.ts';
 import { readWholeBody } from '../../path/exchange/whole-body.ts';
+import { payloadExchange } from '../../path/exchange/wrappers.ts';
 import type { Authorized } from '../../path/flow.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
 import type { PolicySection } from '../../policy/explain/explain-policy.ts';
@@ -104,14 +106,14 @@ async function takeAccessRequest(
   api: InsideApi,
   clean: (text: string) => string,
 ): Promise<OwnAnswer> {
-  const { headers } = flow.request;
+  const headers = fieldsToSend(flow);
   const coding = headers.get('content-encoding') ?? 'identity';
   const isMultipart = (headers.get('content-type') ?? '').toLowerCase().startsWith('multipart/');
   if (coding.toLowerCase() !== 'identity' || isMultipart) {
     const error = isMultipart ? 'a multipart form is not read here' : 'a compressed body is not read here';
     return tellProblem(flow, { status: 415, error, hint: howToAsk });
   }
-  const exchange = flow.exchange.asPayload();
+  const exchange = payloadExchange(flow);
   const body = await readWholeBody(exchange, maxAccessRequestBytes);
   exchange.onAbandoned = null;
   if (body === null) {

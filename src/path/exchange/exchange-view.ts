@@ -4,7 +4,7 @@ import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from './ex
 import type { HeaderList } from './header-list.ts';
 
 export class ExchangeView implements Exchange {
-  protected inner: Exchange;
+  protected readonly inner: Exchange;
 
   constructor(inner: Exchange) {
     this.inner = inner;
@@ -53,14 +53,6 @@ export class ExchangeView implements Exchange {
   asPayload(): Exchange {
     if (this.form === 'payload') return this;
     throw new Error('an exchange that is already in use cannot change its form');
-  }
-
-  /** Puts `wrap` around the client's own end: below every view, so that it sees what they make of an answer. */
-  wrapEnd(wrap: (end: Exchange) => Exchange): Exchange {
-    // A view of another form is how that end is spoken to.
-    if (this.inner.form !== this.form) return wrap(this);
-    this.inner = this.inner instanceof ExchangeView ? this.inner.wrapEnd(wrap) : wrap(this.inner);
-    return this;
   }
 
   sendBody(to: BodyWriter): void {

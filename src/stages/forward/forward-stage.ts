@@ -5,6 +5,7 @@ import type { Sweeper } from '../../kit/sweeper.ts';
 import { enrich } from '../../path/enrich.ts';
 import { ClientGone } from '../../path/exchange/client-gone.ts';
 import type { OwnAnswer } from '../../path/exchange/outgoing-request.ts';
+import { addWrapper, wrappedExchange } from '../../path/exchange/wrappers.ts';
 import type { Forwarded, Injected } from '../../path/flow.ts';
 import type { Stage } from '../../path/stage.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
@@ -16,9 +17,10 @@ import { UpstreamCircuits } from './dial/upstream-circuits.ts';
 import { H1Upstream, UpstreamPool } from './dial/upstream-pool.ts';
 import { relayH1 } from './relay/h1-relay.ts';
 import { relayH2 } from './relay/h2-relay.ts';
-import { type RelaySettings, StaleConnection } from './relay/relay-settings.ts';
+import { type RelaySettings, StaleConnection, type Wrapped } from './relay/relay-settings.ts';
 import { originOf } from './relay/request-head.ts';
 import { KeepingRoom } from './relay/retry-body.ts';
+import { RetryExchange } from './relay/retry-exchange.ts';
 import { retryUnauthorized } from './relay/retry-unauthorized.ts';
 import { relayTunnel } from './relay/tunnel-relay.ts';
 import { brokeOff, unnamed, unsafeAnswer } from './relay/upstream-faults.ts';
@@ -92,14 +94,22 @@ class Forwarder {
   run(injected: Injected): Promise<Forwarded> {
     if (injected.permission.inside === true) return this.#inside(injected);
     const settings = this.#relaySettings();
-    if (injected.canonical.kind === 'tunnel') return relayTunnel(() => this.#openTunnel(injected), injected, settings);
+    if (injected.canonical.kind === 'tunnel') {
+      return relayTunnel(() => this.#openTunnel(injected), wrappedUp(injected), settings);
+    }
     const { answer, renew } = injected.outgoing;
     if (answer !== null) return Promise.resolve(answerOurselves(injected, answer));
+    // Whichever try is answered, and whatever is made of the answer: its place is nearest to the client (wrappers.ts).
+    addWrapper(injected, 'scrubbed', (inner) => scrubAnswer(inner, injected));
+    const share = renew === null ? null : this.#keepingRoom.shareOf(injected.sandbox.id);
+    if (share !== null) addWrapper(injected, 'retried', (inner) => new RetryExchange(inner, share));
+    const flow = wrappedUp(injected);
+    const { wrapped } = flow;
     const sent =
-      renew === null
-        ? this.#send(scrubAnswer(injected), settings)
-        : retryUnauthorized(injected, renew, this.#keepingRoom, (flow) => this.#send(flow, settings));
-    return untilPassedOn(injected, sent);
+      renew !== null && wrapped instanceof RetryExchange
+        ? retryUnauthorized(flow, wrapped, renew, (again) => this.#send(again, settings))
+        : this.#send(flow, settings);
+    return untilPassedOn(flow, sent);
   }
 
   async #inside(flow: Injected): Promise<Forwarded> {
@@ -111,7 +121,7 @@ class Forwarder {
     return answerOurselves(flow, { ...answer, body });
   }
 
-  #send(flow: Injected, settings: RelaySettings): Promise<Forwarded> {
+  #send(flow: Wrapped, settings: RelaySettings): Promise<Forwarded> {
     if (!this.#isTrial(flow)) return this.#sendOn(flow, settings);
     return this.#sendOn(flow, settings).finally(() => this.circuits.over(flow));
   }
@@ -125,9 +135,9 @@ class Forwarder {
     }
   }
 
-  #sendOn(flow: Injected, settings: RelaySettings): Promise<Forwarded> {
+  #sendOn(flow: Wrapped, settings: RelaySettings): Promise<Forwarded> {
     // Kept apart by what was offered: an HTTP/2 client must not inherit a connection that HTTP/1.1 was asked for on.
-    const offered = flow.exchange.form === 'wire' ? 'h1' : 'h2';
+    const offered = flow.wrapped.form === 'wire' ? 'h1' : 'h2';
     const { scheme, host, port } = originOf(flow);
     const key = `${flow.sandbox.id} ${offered} ${scheme}://${host}:${port}`;
     const kept = offered === 'h1' ? this.#idleH1(key) : this.#liveH2(key);
@@ -136,13 +146,13 @@ class Forwarder {
   }
 
   /** A kept connection turned out to be closed: one more try on a new one, if nothing can have been done twice. */
-  #onceMore(error: unknown, key: string, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
+  #onceMore(error: unknown, key: string, flow: Wrapped, settings: RelaySettings): Promise<Forwarded> {
     if (!(error instanceof StaleConnection)) throw error;
     if (!isRepeatable(flow)) throw brokeOff(flow, 'closed the connection before it answered', error);
     return this.#sendAnew(key, flow, settings);
   }
 
-  async #sendAnew(key: string, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
+  async #sendAnew(key: string, flow: Wrapped, settings: RelaySettings): Promise<Forwarded> {
     const upstream = await this.#connect(key, flow);
     try {
       return await this.#relay(upstream, flow, settings);
@@ -170,14 +180,14 @@ class Forwarder {
     return h2 === null ? this.#idleH1(key) : { h2 };
   }
 
-  async #connect(key: string, flow: Injected): Promise<Upstream> {
+  async #connect(key: string, flow: Wrapped): Promise<Upstream> {
     const origin = originOf(flow);
     let gone = false;
-    flow.exchange.onAbandoned = () => {
+    flow.wrapped.onAbandoned = () => {
       gone = true;
     };
     const dialled =
-      flow.exchange.form === 'wire' ? this.#dialH1(key, origin, flow) : this.#dialShared(key, origin, flow);
+      flow.wrapped.form === 'wire' ? this.#dialH1(key, origin, flow) : this.#dialShared(key, origin, flow);
     const upstream = await (flow.outgoing.origin === null ? dialled : dialled.catch(unnamed(flow)));
     if (!gone) return upstream;
     if ('h1' in upstream) upstream.h1.socket.destroy();
@@ -212,7 +222,7 @@ class Forwarder {
     }
   }
 
-  #relay(upstream: Upstream, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
+  #relay(upstream: Upstream, flow: Wrapped, settings: RelaySettings): Promise<Forwarded> {
     if ('h2' in upstream) return relayH2(upstream.h2, flow, settings);
     if (isGrpc(flow)) {
       upstream.h1.socket.destroy();
@@ -234,6 +244,11 @@ class Forwarder {
   }
 }
 
+/** From here on nothing is put around it any more. */
+function wrappedUp(flow: Injected): Wrapped {
+  return enrich(flow, { wrapped: wrappedExchange(flow) });
+}
+
 /** Nobody else is asked. */
 function answerOurselves(flow: Injected, { status, headers, body }: OwnAnswer): Forwarded {
   // An answer to HEAD has no body (RFC 9110 9.3.2).
@@ -241,15 +256,13 @@ function answerOurselves(flow: Injected, { status, headers, body }: OwnAnswer): 
   return enrich(flow, { status, upstreamAddress: null });
 }
 
-function isGrpc(flow: Injected): boolean {
+function isGrpc(flow: Wrapped): boolean {
   return (
-    flow.exchange.form === 'payload' && (flow.outgoing.headers.get('content-type') ?? '').startsWith('application/grpc')
+    flow.wrapped.form === 'payload' && (flow.outgoing.headers.get('content-type') ?? '').startsWith('application/grpc')
   );
 }
 
-function isRepeatable(flow: Injected): boolean {
+function isRepeatable(flow: Wrapped): boolean {
   const { method } = flow.canonical;
-  return (
-    flow.exchange.requestFraming.kind === 'none' && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
-  );
+  return flow.wrapped.requestFraming.kind === 'none' && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }

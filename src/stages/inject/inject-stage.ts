@@ -8,6 +8,7 @@ import { BodyPull } from '../../path/exchange/body-pull.ts';
 import type { Exchange } from '../../path/exchange/exchange.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
 import { OutgoingRequest, type OwnAnswer } from '../../path/exchange/outgoing-request.ts';
+import { addWrapper, type Wrap, wrappedExchange } from '../../path/exchange/wrappers.ts';
 import type { Authorized, Injected } from '../../path/flow.ts';
 import { Refusal } from '../../path/refusal.ts';
 import { reveal, type Secret } from '../../path/secret.ts';
@@ -46,7 +47,8 @@ export type SignPort = (
 export interface SignedRequest {
   readonly target: string;
   readonly headers: HeaderList;
-  readonly exchange: Exchange;
+  /** What its body goes through. Null: it goes on as it comes. */
+  readonly wrap: Wrap | null;
   /** False: the client did not sign it, so it goes out unsigned. */
   readonly isSigned: boolean;
 }
@@ -119,15 +121,17 @@ export class InjectStage implements Stage<Authorized, Injected> {
     const { canonical } = flow;
     const { rehearsal, tokens } = this.#parts;
     rehearsal?.checkHead(flow);
-    const exchange = rehearsal?.guardBody(flow, flow.exchange) ?? flow.exchange;
+    const unguarded = wrappedExchange(flow);
+    const exchange = rehearsal?.guardBody(flow, unguarded) ?? unguarded;
     const answered = this.#policy().tokenEndpoints.at(canonical.host, canonical.path);
     if (answered !== undefined && canonical.kind !== 'tunnel') {
-      await tokens?.answer({ ...flow, exchange }, answered.spec, answered.endpoint);
+      const guarded: Wrap = (inner) => rehearsal?.guardBody(flow, inner) ?? inner;
+      await tokens?.answer({ ...flow, guarded }, answered.spec, answered.endpoint);
       return null;
     }
     const name = await this.#previewCredential(flow);
     // It is searched while it is read.
-    if (exchange !== flow.exchange && canonical.kind === 'http') {
+    if (exchange !== unguarded && canonical.kind === 'http') {
       const body = BodyPull.from(exchange);
       while ((await body.next()) !== null);
     }
@@ -149,8 +153,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
     const { outbound } = this.#parts;
     if (outbound === undefined) return flow;
     outbound.checkHead(flow);
-    const exchange = outbound.guardBody(flow, flow.exchange);
-    return exchange === flow.exchange ? flow : enrich(flow, { exchange });
+    return addWrapper(flow, 'guarded', (inner) => outbound.guardBody(flow, inner));
   }
 
   #openScrub(): AnswerScrub | null {
@@ -229,7 +232,8 @@ export class InjectStage implements Stage<Authorized, Injected> {
     const target = outgoingTarget(flow, outgoingQuery(flow, plan));
     const signed = await sign(flow, target, this.#headFor(flow, chosen, scrub), secret);
     const outgoing = new OutgoingRequest(signed.target, signed.headers, { scrub });
-    return enrich(flow, { exchange: signed.exchange, outgoing, injected: signed.isSigned ? chosen.spec.name : null });
+    if (signed.wrap !== null) addWrapper(flow, 'signed', signed.wrap);
+    return enrich(flow, { outgoing, injected: signed.isSigned ? chosen.spec.name : null });
   }
 
   #headFor(flow: Authorized, { spec, drop }: CredentialPlan, scrub: AnswerScrub | null): HeaderList {

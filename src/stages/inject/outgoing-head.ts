@@ -1,6 +1,7 @@
 // The fields and the query of a request as they go on to the upstream: without hop-by-hop and proxy fields, without any
 // auth the sandbox sent to a credentialed host, and asking for nothing that could not be read on its way back.
 
+import { fieldsToSend } from '../../path/enrich.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
 import type { Authorized } from '../../path/flow.ts';
 import { connectionNames } from '../../protocols/http/hop-by-hop.ts';
@@ -21,7 +22,8 @@ const wishes: ReadonlySet<string> = new Set(['accept-encoding', 'grpc-accept-enc
 
 /** The fields of the request that go on to the upstream, in one pass. */
 export function outgoingFields(flow: Authorized, { drop, credentialed, readable }: RequestedCoding): HeaderList {
-  const { headers, protocol } = flow.request;
+  const { protocol } = flow.request;
+  const headers = fieldsToSend(flow);
   const { names, keys, values } = headers;
   const named = keys.includes('connection') ? connectionNames(headers.getAll('connection')) : null;
   const out = new HeaderList();

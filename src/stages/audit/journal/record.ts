@@ -226,7 +226,7 @@ export function describeFlow(
     upstream: flow.upstreamAddress ?? null,
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
-    scrubbed: flow.outgoing?.scrub?.replaced ?? 0,
+    scrubbed: (flow.renewed ?? flow.outgoing)?.scrub?.replaced ?? 0,
     incident: flow.incident === undefined ? null : caps.cap('incident', flow.incident, most.name),
     model: used === undefined || used.model === null ? null : caps.cap('model', clean(used.model), most.model),
     tokens_in: used === undefined ? 0 : used.tokensIn,

@@ -4,6 +4,7 @@
 import { enrich } from '../../../path/enrich.ts';
 import type { ResponseHead } from '../../../path/exchange/exchange.ts';
 import { type AnswerRewriter, RewrittenAnswer } from '../../../path/exchange/rewritten-answer.ts';
+import { addWrapper, payloadExchange } from '../../../path/exchange/wrappers.ts';
 import type { Authorized, Identified, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { granted } from '../../../path/stamps/granted.ts';
@@ -30,16 +31,19 @@ export function authorizeGit(
   enrich(flow, { asked: `${operation} ${repository}` });
   switch (operation) {
     case 'advertise-upload':
-      return enrich(flow, { permission: granted(permission), request: withoutOwnProof(flow.request) });
+      return enrich(flow, { permission: granted(permission), judgedFields: withoutOwnProof(flow.request) });
     case 'upload-pack':
       checkGitHead(flow.request, operation);
-      return enrich(flow, { permission: granted(permission), request: withoutOwnProof(flow.request) });
+      return enrich(flow, { permission: granted(permission), judgedFields: withoutOwnProof(flow.request) });
     case 'advertise-receive':
+      payloadExchange(flow);
+      addWrapper(flow, 'rewritten', (inner) => {
+        return new RewrittenAnswer(inner, (head) => withoutThinPacks(head, flow.canonical.host));
+      });
+      // Compressed it could not be read on its way back.
       return enrich(flow, {
         permission: granted(permission),
-        // Compressed it could not be read on its way back.
-        request: withoutOwnProof(flow.request, ['accept-encoding']),
-        exchange: new RewrittenAnswer(flow.exchange.asPayload(), (head) => withoutThinPacks(head, flow.canonical.host)),
+        judgedFields: withoutOwnProof(flow.request, ['accept-encoding']),
       });
     case 'receive-pack':
       return judgePush(flow, permission, policy, ports);

@@ -1,5 +1,6 @@
 // The fields of a git request: exactly the ones git sends, because a server may act on a body that the gateway took for
 // another kind. Also what goes on of them: never the sandbox's own proof of who it is.
+import type { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { GitOperation, RawRequest } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 
@@ -27,16 +28,16 @@ export function checkGitHead(request: RawRequest, operation: GitOperation): { re
 const ownProof = new Set(['authorization', 'cookie', 'private-token', 'job-token', 'deploy-token']);
 const aboutTheBody = new Set(['content-encoding', 'content-length', 'expect']);
 
-/** The request without the sandbox's own auth. `dropped` names further fields, in lower case. */
-export function withoutOwnProof(request: RawRequest, dropped: readonly string[] = []): RawRequest {
-  return { ...request, headers: request.headers.without((key) => ownProof.has(key) || dropped.includes(key)) };
+/** The fields without the sandbox's own auth. `dropped` names further ones, in lower case. */
+export function withoutOwnProof({ headers }: RawRequest, dropped: readonly string[] = []): HeaderList {
+  return headers.without((key) => ownProof.has(key) || dropped.includes(key));
 }
 
 /** The same for a body that is sent in another form than it came. `bytes` null: its length is not known. */
-export function withBodyOf(request: RawRequest, bytes: number | null): RawRequest {
-  const headers = request.headers.without((key) => aboutTheBody.has(key));
+export function withBodyOf(fields: HeaderList, bytes: number | null): HeaderList {
+  const headers = fields.without((key) => aboutTheBody.has(key));
   if (bytes !== null) headers.append('Content-Length', String(bytes));
-  return { ...request, headers };
+  return headers;
 }
 
 function notGit(problem: string): Refusal {

@@ -6,8 +6,9 @@ import type { Spool } from '../../../kit/files/spool.ts';
 import { enrich } from '../../../path/enrich.ts';
 import { BodyPull } from '../../../path/exchange/body-pull.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
-import type { Exchange, Framing } from '../../../path/exchange/exchange.ts';
+import type { Framing } from '../../../path/exchange/exchange.ts';
 import { ReplacedBody } from '../../../path/exchange/replaced-body.ts';
+import { addWrapper, payloadExchange } from '../../../path/exchange/wrappers.ts';
 import type { Authorized, Identified, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { granted } from '../../../path/stamps/granted.ts';
@@ -39,7 +40,7 @@ export async function judgePush(
   ports: PushPorts,
 ): Promise<Authorized> {
   const { isCompressed } = checkGitHead(flow.request, 'receive-pack');
-  const exchange = flow.exchange.asPayload();
+  const exchange = payloadExchange(flow);
   const gone = new AbortController();
   const pull = BodyPull.from(exchange);
   exchange.onAbandoned = () => {
@@ -50,7 +51,6 @@ export async function judgePush(
   flow.trail.alsoRelease(() => reading.close());
   const body = new PushBody(pull, isCompressed, policy.limits.pushBytes, reading);
   flow.trail.alsoRelease(() => void body.close().catch(() => {}));
-  enrich(flow, { exchange });
 
   const push = await readCommands(body);
   enrich(flow, { asked: `receive-pack ${permission.git!.repository} ${describeCommands(push.commands)}` });
@@ -62,8 +62,7 @@ export async function judgePush(
   const server = ports.openGitServer(flow, permission, gone.signal, budget);
   if (push.packFollows && !needsPack(policy, push)) {
     findings.push(...(await judgeNames(policy, flow, push, server)));
-    if (findings.length === 0)
-      return passOn(flow, permission, exchange, { kind: 'chunked' }, null, () => passing(body, policy));
+    if (findings.length === 0) return passOn(flow, permission, { kind: 'chunked' }, null, () => passing(body, policy));
   }
   try {
     const objects = await body.keep(ports.spool, budget);
@@ -82,7 +81,7 @@ export async function judgePush(
   budget.close();
   if (findings.length > 0) throw refusalOf(flow, push, findings);
   const file = body.file!;
-  return passOn(flow, permission, exchange, { kind: 'length', bytes: file.bytes }, file.bytes, () => file.chunks());
+  return passOn(flow, permission, { kind: 'length', bytes: file.bytes }, file.bytes, () => file.chunks());
 }
 
 /** Of what is refused by its commands nothing is kept or looked into. It is read to its end, since git reads no answer before. */
@@ -162,15 +161,14 @@ async function drained(body: PushBody): Promise<boolean> {
 function passOn(
   flow: Identified,
   permission: Permission,
-  exchange: Exchange,
   framing: Framing,
   bytes: number | null,
   source: () => AsyncIterable<Buffer>,
 ): Authorized {
+  addWrapper(flow, 'replaced', (inner) => new ReplacedBody(inner, framing, source));
   return enrich(flow, {
     permission: granted(permission),
-    request: withBodyOf(withoutOwnProof(flow.request), bytes),
-    exchange: new ReplacedBody(exchange, framing, source),
+    judgedFields: withBodyOf(withoutOwnProof(flow.request), bytes),
   });
 }
 

@@ -4,6 +4,7 @@
 import { enrich } from '../../../path/enrich.ts';
 import { BodyPull } from '../../../path/exchange/body-pull.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
+import { payloadExchange } from '../../../path/exchange/wrappers.ts';
 import type { Identified, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
@@ -24,10 +25,9 @@ export async function tellPusher(
   const reading = pushRoom.openForCommands(flow.sandbox.id);
   try {
     const { isCompressed } = checkGitHead(flow.request, 'receive-pack');
-    const exchange = flow.exchange.asPayload();
+    const exchange = payloadExchange(flow);
     const pull = BodyPull.from(exchange);
     exchange.onAbandoned = () => pull.fail(new ClientGone());
-    enrich(flow, { exchange });
     const body = new PushBody(pull, isCompressed, policy.limits.pushBytes, reading);
     const push = await body.readCommands();
     enrich(flow, { asked: `receive-pack ${git!.repository} ${describeCommands(push.commands)}` });

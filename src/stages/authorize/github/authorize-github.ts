@@ -4,9 +4,11 @@
 import { coversRepository } from '../../../kit/text/repository-name.ts';
 import { enrich } from '../../../path/enrich.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
+import type { HeaderList } from '../../../path/exchange/header-list.ts';
 import { withBytes } from '../../../path/exchange/replaced-body.ts';
 import { readWholeBody } from '../../../path/exchange/whole-body.ts';
-import type { Authorized, Identified, Permission, RawRequest } from '../../../path/flow.ts';
+import { addWrapper, payloadExchange } from '../../../path/exchange/wrappers.ts';
+import type { Authorized, Identified, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { granted } from '../../../path/stamps/granted.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
@@ -49,8 +51,7 @@ async function authorizeLater(
   const bound = await bindRepository(flow, permission, policy, ports, gone.signal);
   if (!isJudged) return enrich(flow, { permission: granted(bound) });
   refuseParameters(flow);
-  const exchange = flow.exchange.asPayload();
-  enrich(flow, { exchange });
+  const exchange = payloadExchange(flow);
   const bytes = await readWholeBody(exchange, maxBodyBytes);
   if (bytes === null) throw tooLarge();
   exchange.onAbandoned = () => gone.abort();
@@ -68,10 +69,10 @@ async function authorizeLater(
   // Nothing is written for somebody who is no longer there to hear of it.
   if (gone.signal.aborted) throw new ClientGone();
   const sent = Buffer.from(JSON.stringify(body));
+  addWrapper(flow, 'replaced', (inner) => withBytes(inner, sent));
   return enrich(flow, {
     permission: granted(judged.permission),
-    request: asJson(flow.request, sent.length),
-    exchange: withBytes(exchange, sent),
+    judgedFields: asJson(flow.request.headers, sent.length),
   });
 }
 
@@ -133,10 +134,10 @@ export function readJsonObject(bytes: Buffer): Record<string, unknown> {
 }
 
 /** Whatever the client called it, what goes on is JSON. */
-function asJson(request: RawRequest, bytes: number): RawRequest {
-  const { headers } = withBodyOf(request, bytes);
-  const kept = headers.without((key) => key === 'content-type').append('Content-Type', 'application/json');
-  return { ...request, headers: kept };
+function asJson(fields: HeaderList, bytes: number): HeaderList {
+  return withBodyOf(fields, bytes)
+    .without((key) => key === 'content-type')
+    .append('Content-Type', 'application/json');
 }
 
 /** GitHub reads parameters from the query too: there they would not have been judged. */

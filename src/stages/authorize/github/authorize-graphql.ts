@@ -8,6 +8,7 @@ import { enrich } from '../../../path/enrich.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
 import { withBytes } from '../../../path/exchange/replaced-body.ts';
 import { readWholeBody } from '../../../path/exchange/whole-body.ts';
+import { addWrapper, payloadExchange } from '../../../path/exchange/wrappers.ts';
 import type { Authorized, Identified, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { granted } from '../../../path/stamps/granted.ts';
@@ -38,8 +39,7 @@ export async function authorizeGraphql(
   ports: AskingGithub,
 ): Promise<Authorized> {
   const gone = new AbortController();
-  const exchange = flow.exchange.asPayload();
-  enrich(flow, { exchange });
+  const exchange = payloadExchange(flow);
   const body = await readWholeBody(exchange, maxBodyBytes);
   exchange.onAbandoned = () => gone.abort();
   if (body === null) throw inGraphql(tooLarge(), flow);
@@ -62,10 +62,10 @@ export async function authorizeGraphql(
   }
   const { body: sent, repositories, asked } = verdict;
   enrich(flow, { asked: [...asked, ...repositories].join(' ') });
+  addWrapper(flow, 'replaced', (inner) => withBytes(inner, sent));
   return enrich(flow, {
     permission: granted({ ...judged.permission, repository: repositories[0] ?? null }),
-    request: withBodyOf(flow.request, sent.length),
-    exchange: withBytes(exchange, sent),
+    judgedFields: withBodyOf(flow.request.headers, sent.length),
   });
 }
 

@@ -2,7 +2,7 @@
 // credential, and by all together. What is counted is kept by the shared meters; this file knows when to ask them and what
 // to say. Decides at once wherever they answer at once. What was held for a request is given back when its trail ends.
 
-import { enrich } from '../../../path/enrich.ts';
+import { addWrapper } from '../../../path/exchange/wrappers.ts';
 import type { Identified, Permission } from '../../../path/flow.ts';
 import type { Refusal } from '../../../path/refusal.ts';
 import type { Sandbox } from '../../../path/sandbox.ts';
@@ -138,7 +138,7 @@ export class RequestLimits {
     // A head carries as well as a body does: as much as `head_bytes`, as often as requests may come.
     pace.up?.spend(flow.request.target.length + flow.request.headers.bytes);
     flow.trail.alsoRelease(() => pace.stop());
-    enrich(flow, { exchange: new PacedExchange(flow.exchange, pace) });
+    addWrapper(flow, 'paced', (inner) => new PacedExchange(inner, pace));
   }
 
   #share({ up, down }: Scope, allowance: Allowance): Share {

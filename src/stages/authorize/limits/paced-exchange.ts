@@ -93,10 +93,6 @@ export class PacedExchange extends ExchangeView {
     return Math.max(super.heldBackUntilMs, this.#pace.heldBackUntilMs);
   }
 
-  override asPayload(): Exchange {
-    return this.form === 'payload' ? this : new PacedExchange(this.inner.asPayload(), this.#pace);
-  }
-
   override sendBody(to: BodyWriter): void {
     this.inner.sendBody(this.#paced(to, this.#pace.up));
   }

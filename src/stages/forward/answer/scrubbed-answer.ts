@@ -3,7 +3,7 @@
 // on. Never sees a credential: it only hands bytes to what inject/ made. // Guards: threats.md T30
 
 import { FrameFlood, TooManyFrames } from '../../../kit/floods/websocket-flood.ts';
-import { enrich } from '../../../path/enrich.ts';
+import { fieldsToSend } from '../../../path/enrich.ts';
 import type { AnswerScrub } from '../../../path/exchange/answer-scrub.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
 import type { BodyWriter, Exchange, ResponseHead } from '../../../path/exchange/exchange.ts';
@@ -15,6 +15,7 @@ import { Refusal } from '../../../path/refusal.ts';
 import type { ContentCoding } from '../../../protocols/http/content-coding.ts';
 import { Http1Error } from '../../../protocols/http1/http1-error.ts';
 import { agreedExtension } from '../../../protocols/websocket/websocket-extensions.ts';
+import { lastOutgoing } from '../relay/request-head.ts';
 import { unsafeAnswer } from '../relay/upstream-faults.ts';
 import { codingOf, DecodingWriter, isAskedFor } from './decode-answer.ts';
 import { InflatingWriter } from './deflate-frames.ts';
@@ -24,13 +25,10 @@ import { FrameScrub, scrubFramesTo } from './scrub-frames.ts';
 import { ChunkingWriter, ScrubbingWriter, UnchunkingWriter } from './scrub-writers.ts';
 import { noScrub, readingOf, type UsageReading } from './usage-reading.ts';
 
-/** The flow with its answer scrubbed, if there is anything to search it for, and read, if it is that of a model. */
-export function scrubAnswer(flow: Injected): Injected {
-  const { scrub } = flow.outgoing;
-  if (scrub === null && flow.meter === undefined) return flow;
-  const wrap = (end: Exchange): Exchange => new ScrubbedAnswer(end, scrub, flow);
-  const { exchange } = flow;
-  return enrich(flow, { exchange: exchange instanceof ExchangeView ? exchange.wrapEnd(wrap) : wrap(exchange) });
+/** `end` with its answer scrubbed, if there is anything to search it for, and read, if it is that of a model. */
+export function scrubAnswer(end: Exchange, flow: Injected): Exchange {
+  const { scrub, renew } = flow.outgoing;
+  return scrub === null && renew === null && flow.meter === undefined ? end : new ScrubbedAnswer(end, flow);
 }
 
 /** Compressed answers that are still being read after their last byte came. */
@@ -68,29 +66,32 @@ const chunked = { kind: 'chunked' } as const;
 const partialContent = 206;
 
 class ScrubbedAnswer extends ExchangeView {
-  readonly #scrub: AnswerScrub;
-  /** False: it is only read. */
-  readonly #isSearched: boolean;
   readonly #reading: UsageReading | null;
   readonly #flow: Injected;
+  #scrub: AnswerScrub = noScrub;
   #isDeflated = false;
 
-  constructor(inner: Exchange, scrub: AnswerScrub | null, flow: Injected) {
+  constructor(inner: Exchange, flow: Injected) {
     super(inner);
-    const search = scrub ?? noScrub;
-    this.#isSearched = scrub !== null;
     this.#reading = readingOf(flow);
-    this.#scrub = this.#reading === null ? search : this.#reading.beside(search);
     this.#flow = flow;
   }
 
+  /** Null: it is not searched. Not before it comes is it known which try is answered: each has its own credential. */
+  get #search(): AnswerScrub | null {
+    return lastOutgoing(this.#flow).scrub;
+  }
+
   override inform(status: number, headers: HeaderList): void {
-    this.#scrub.fields(headers);
+    this.#search?.fields(headers);
     this.inner.inform(status, headers);
   }
 
   override respond(head: ResponseHead): BodyWriter {
     const { framing, status, headers } = head;
+    const search = this.#search;
+    if (search === null && this.#reading === null) return this.inner.respond(head);
+    this.#scrub = this.#reading === null ? search! : this.#reading.beside(search ?? noScrub);
     const coding = codingOf(headers);
     this.#reading?.begin(status, coding === 'unreadable' || (coding !== null && status === partialContent));
     if (status === 101) this.#isDeflated = this.#agreedToDeflate(headers);
@@ -101,13 +102,14 @@ class ScrubbedAnswer extends ExchangeView {
     // A part of a compressed body cannot be decompressed by itself, by nobody: it is searched as it is.
     if (coding === null || status === partialContent) return this.#plain(clean);
     if (coding === 'unreadable') {
-      if (this.#isSearched) throw unreadable(this.#flow, headers);
+      if (search !== null) throw unreadable(this.#flow, headers);
       return this.#plain(clean);
     }
     return this.#coded(clean, coding);
   }
 
   override goRaw(to: BodyWriter): BodyWriter {
+    if (this.#search === null && this.#reading === null) return this.inner.goRaw(to);
     const client = this.#reading === null ? to : this.#reading.whileInBudget(to);
     const flood = new FrameFlood(`${this.#flow.sandbox.id} upstream`);
     // What is unfolded first is counted there.
@@ -193,7 +195,7 @@ class ScrubbedAnswer extends ExchangeView {
   #withoutBody(head: ResponseHead, coding: ContentCoding | 'unreadable' | null): ResponseHead {
     const { status, headers, framing } = head;
     if (status === 304) {
-      return { ...head, headers: knownValidator(headers, this.#flow.request.headers.getAll('if-none-match')) };
+      return { ...head, headers: knownValidator(headers, fieldsToSend(this.#flow).getAll('if-none-match')) };
     }
     const isCoded = coding !== null && coding !== 'unreadable' && framing.kind === 'none' && status >= 200;
     return isCoded && this.#isRecoded(coding) ? { ...head, headers: recodedFields(headers) } : head;
@@ -201,11 +203,11 @@ class ScrubbedAnswer extends ExchangeView {
 
   /** Null as to who asked for nothing: the request that went out says what the client can read. */
   #isRecoded(coding: ContentCoding): boolean {
-    return isAskedFor(coding, this.#flow.outgoing.headers.getAll('accept-encoding').join(','));
+    return isAskedFor(coding, lastOutgoing(this.#flow).headers.getAll('accept-encoding').join(','));
   }
 
   #agreedToDeflate(headers: HeaderList): boolean {
-    const offered = this.#flow.outgoing.headers.getAll('sec-websocket-extensions');
+    const offered = lastOutgoing(this.#flow).headers.getAll('sec-websocket-extensions');
     const agreed = agreedExtension(offered, headers.getAll('sec-websocket-extensions'));
     if (agreed !== undefined) return agreed !== null;
     throw unsafeAnswer(this.#flow, 'agreed on an extension of WebSocket that it was not offered');

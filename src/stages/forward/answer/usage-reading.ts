@@ -1,6 +1,7 @@
 // Reads what the answer of a model cost while it passes: beside the search for credentials, of the same decoded bytes, so
 // that nothing waits and nothing is kept. Tells the meter of the flow, at the end of an answer however it ended, and after
 // every one on a WebSocket, where what comes from the sandbox passes only as long as there is a budget for it.
+import { fieldsToSend } from '../../../path/enrich.ts';
 import type { AnswerMeter } from '../../../path/exchange/answer-meter.ts';
 import type { AnswerScrub, BodyScrub } from '../../../path/exchange/answer-scrub.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
@@ -112,15 +113,16 @@ export class UsageReading implements ScanSink {
   }
 
   #count(isCut: boolean): void {
-    const { exchange, request } = this.#flow;
+    const { exchange } = this.#flow;
+    const fields = fieldsToSend(this.#flow);
     const sentBytes = exchange.bytesIn - this.#countedBytesIn;
-    const isMultipart = (request.headers.get('content-type') ?? '').trimStart().toLowerCase().startsWith('multipart/');
+    const isMultipart = (fields.get('content-type') ?? '').trimStart().toLowerCase().startsWith('multipart/');
     const use = this.#meter.isRetrieval
       ? this.#tally.said(isCut)
       : this.#tally.use({
           // Files are no text: how many tokens are made of one is nothing to guess from its length.
           requestBytes: isMultipart ? sentBytes / 1024 : sentBytes,
-          isRequestCoded: request.headers.has('content-encoding'),
+          isRequestCoded: fields.has('content-encoding'),
           isCut,
           seconds: Math.max(0, performance.now() - this.#askedAtMs) / 1000,
         });

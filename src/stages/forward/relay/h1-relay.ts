@@ -6,7 +6,7 @@ import { enrich } from '../../../path/enrich.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
-import type { Forwarded, Injected } from '../../../path/flow.ts';
+import type { Forwarded } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { BodyReader } from '../../../protocols/http1/body-reader.ts';
 import { type ParsedResponseHead, parseResponseHead } from '../../../protocols/http1/response-head.ts';
@@ -14,13 +14,19 @@ import { endToEnd } from '../answer/end-to-end.ts';
 import type { ConnectionOwner, H1Upstream, UpstreamPool } from '../dial/upstream-pool.ts';
 import { H1RequestBody } from './h1-request-body.ts';
 import { HeldHead } from './held-head.ts';
-import { deadlineAfterPause, maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
+import {
+  deadlineAfterPause,
+  maxInterimAnswers,
+  type RelaySettings,
+  StaleConnection,
+  type Wrapped,
+} from './relay-settings.ts';
 import { requestHead } from './request-head.ts';
 import { brokeOff, stoodStill, unsafeAnswer } from './upstream-faults.ts';
 
 export function relayH1(
   upstream: H1Upstream,
-  flow: Injected,
+  flow: Wrapped,
   pool: UpstreamPool,
   settings: RelaySettings,
 ): Promise<Forwarded> {
@@ -32,7 +38,7 @@ export function relayH1(
 class H1Relay implements BodyWriter, ConnectionOwner {
   onDrain: (() => void) | null = null;
   readonly #upstream: H1Upstream;
-  readonly #flow: Injected;
+  readonly #flow: Wrapped;
   readonly #pool: UpstreamPool;
   readonly #settings: RelaySettings;
   readonly #resolve: (flow: Forwarded) => void;
@@ -50,7 +56,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
 
   constructor(
     upstream: H1Upstream,
-    flow: Injected,
+    flow: Wrapped,
     pool: UpstreamPool,
     settings: RelaySettings,
     resolve: (flow: Forwarded) => void,
@@ -65,7 +71,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   }
 
   start(): void {
-    const { exchange } = this.#flow;
+    const { wrapped: exchange } = this.#flow;
     this.#upstream.owner = this;
     this.#touch();
     exchange.onAbandoned = () => this.#abandon();
@@ -152,7 +158,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
       if (++this.#interim > maxInterimAnswers) throw unsafeAnswer(this.#flow, 'sent interim answers without end');
       this.#touch();
       // 100 is answered by the exchange itself, so the upstream's own is not passed on.
-      if (head.status !== 100) this.#flow.exchange.inform(head.status, endToEnd(head));
+      if (head.status !== 100) this.#flow.wrapped.inform(head.status, endToEnd(head));
     }
   }
 
@@ -163,7 +169,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     this.#keepAlive = head.values[head.keys.indexOf('keep-alive')];
     this.#touch();
     this.#reader = new BodyReader(head.framing);
-    const writer = this.#flow.exchange.respond({
+    const writer = this.#flow.wrapped.respond({
       status: head.status,
       reason: head.reason,
       headers: endToEnd(head),
@@ -178,7 +184,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     const reader = this.#reader!;
     let more = true;
     let end: number;
-    if (this.#flow.exchange.form === 'wire') {
+    if (this.#flow.wrapped.form === 'wire') {
       end = reader.feedWire(bytes, at);
       const to = end < 0 ? bytes.length : end;
       if (to > at) more = writer.write(at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to));
@@ -225,7 +231,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     this.#response = head;
     this.#settings.watch.answered(this.#flow);
     const headers = endToEnd(head).append('Connection', 'Upgrade').append('Upgrade', 'websocket');
-    const { exchange } = this.#flow;
+    const { wrapped: exchange } = this.#flow;
     exchange.respond({ status: 101, reason: head.reason, headers, framing: head.framing }).flush();
     this.#raw = true;
     this.#body = new H1RequestBody(this.#upstream.socket, '', false);
@@ -263,7 +269,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   onUpstreamExpired(): void {
     const { socket } = this.#upstream;
     const answered = this.#response !== null;
-    const later = deadlineAfterPause(this.#flow.exchange, this.#settings, answered);
+    const later = deadlineAfterPause(this.#flow.wrapped, this.#settings, answered);
     if (later !== null) this.#upstream.deadlineMs = later;
     // It is the client that takes nothing, and its door keeps that time.
     else if (answered && socket.isPaused()) this.#touch();

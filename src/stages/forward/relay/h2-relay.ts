@@ -6,19 +6,25 @@ import { enrich } from '../../../path/enrich.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
-import type { Forwarded, Injected } from '../../../path/flow.ts';
+import type { Forwarded } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { fieldsOfHttp2, toHttp2 } from '../../../protocols/http/http2-fields.ts';
 import { http2 } from '../../../protocols/http/http2-module.ts';
 import { endToEnd } from '../answer/end-to-end.ts';
 import type { H2Upstream } from '../dial/h2-sessions.ts';
-import { deadlineAfterPause, maxInterimAnswers, type RelaySettings, StaleConnection } from './relay-settings.ts';
-import { authorityOf, originOf } from './request-head.ts';
+import {
+  deadlineAfterPause,
+  maxInterimAnswers,
+  type RelaySettings,
+  StaleConnection,
+  type Wrapped,
+} from './relay-settings.ts';
+import { authorityOf, lastOutgoing, originOf } from './request-head.ts';
 import { brokeOff, stoodStill, unsafeAnswer } from './upstream-faults.ts';
 
 const endStreamFlag = 0x1;
 
-export function relayH2(upstream: H2Upstream, flow: Injected, settings: RelaySettings): Promise<Forwarded> {
+export function relayH2(upstream: H2Upstream, flow: Wrapped, settings: RelaySettings): Promise<Forwarded> {
   return new Promise((resolve, reject) => {
     new H2Relay(upstream, flow, settings, resolve, reject).start();
   });
@@ -27,7 +33,7 @@ export function relayH2(upstream: H2Upstream, flow: Injected, settings: RelaySet
 class H2Relay implements Perishable {
   deadlineMs: number;
   readonly #upstream: H2Upstream;
-  readonly #flow: Injected;
+  readonly #flow: Wrapped;
   readonly #settings: RelaySettings;
   readonly #resolve: (flow: Forwarded) => void;
   readonly #reject: (error: Error) => void;
@@ -42,7 +48,7 @@ class H2Relay implements Perishable {
 
   constructor(
     upstream: H2Upstream,
-    flow: Injected,
+    flow: Wrapped,
     settings: RelaySettings,
     resolve: (flow: Forwarded) => void,
     reject: (error: Error) => void,
@@ -56,7 +62,7 @@ class H2Relay implements Perishable {
   }
 
   start(): void {
-    const { exchange } = this.#flow;
+    const { wrapped: exchange } = this.#flow;
     const bodyless = exchange.requestFraming.kind === 'none';
     let stream: ClientHttp2Stream;
     try {
@@ -136,7 +142,7 @@ class H2Relay implements Perishable {
     if (this.#settled) return;
     if (++this.#interim > maxInterimAnswers) throw unsafeAnswer(this.#flow, 'sent interim answers without end');
     const status = Number(headers[':status']);
-    if (status !== 100) this.#flow.exchange.inform(status, fieldsOf(headers));
+    if (status !== 100) this.#flow.wrapped.inform(status, fieldsOf(headers));
   }
 
   #respond(headers: IncomingHttpHeaders, flags: number): void {
@@ -153,7 +159,7 @@ class H2Relay implements Perishable {
     // To HEAD, and in a 304, it is the length of what is not sent; the end may still come in a frame of its own.
     const isBare = this.#flow.canonical.method === 'HEAD' || status === 304;
     if (!ended && !isBare && length !== undefined) this.#missingBytes = Number(length);
-    this.#writer = this.#flow.exchange.respond({
+    this.#writer = this.#flow.wrapped.respond({
       status: this.#status,
       reason: '',
       headers: fields,
@@ -211,7 +217,7 @@ class H2Relay implements Perishable {
   expire(): void {
     const stream = this.#stream!;
     const answered = this.#status !== 0;
-    const later = deadlineAfterPause(this.#flow.exchange, this.#settings, answered);
+    const later = deadlineAfterPause(this.#flow.wrapped, this.#settings, answered);
     if (later !== null) {
       this.deadlineMs = later;
       return;
@@ -252,8 +258,9 @@ class H2Relay implements Perishable {
   }
 }
 
-function requestHeaders(flow: Injected): OutgoingHttpHeaders {
-  const { canonical, outgoing } = flow;
+function requestHeaders(flow: Wrapped): OutgoingHttpHeaders {
+  const { canonical } = flow;
+  const outgoing = lastOutgoing(flow);
   const origin = originOf(flow);
   return {
     ':method': canonical.method,

@@ -1,8 +1,14 @@
-// What the relays over HTTP/1.1 and HTTP/2 share: their time limits, and how one says that it may be tried again.
+// What the relays share: the flow as they get it, their time limits, and how one says that it may be tried again.
 
 import type { Sweeper } from '../../../kit/sweeper.ts';
 import type { Exchange } from '../../../path/exchange/exchange.ts';
+import type { Injected } from '../../../path/flow.ts';
 import type { AnswerWatch } from '../dial/upstream-circuits.ts';
+
+/** A flow that is ready to be sent. Relays speak to the client through `wrapped` alone: nothing passes it by. */
+export interface Wrapped extends Injected {
+  readonly wrapped: Exchange;
+}
 
 export interface RelaySettings {
   readonly sweeper: Sweeper;

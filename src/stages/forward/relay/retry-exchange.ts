@@ -1,13 +1,10 @@
 // The near end of a request that may be sent twice. To the first try it looks like any exchange, but an answer of 401 is
 // held here and the body is kept; the second try gets the client itself. The client sees one answer and is asked for its
-// body once. What is passed on is searched for the credential of the try that it answers.
-import type { BodyWriter, ResponseHead } from '../../../path/exchange/exchange.ts';
+// body once.
+import type { BodyWriter, Exchange, ResponseHead } from '../../../path/exchange/exchange.ts';
 import { ExchangeView } from '../../../path/exchange/exchange-view.ts';
-import type { HeaderList } from '../../../path/exchange/header-list.ts';
-import type { Injected } from '../../../path/flow.ts';
-import { scrubAnswer } from '../answer/scrubbed-answer.ts';
 import { RetryAnswer } from './retry-answer.ts';
-import { type KeepingRoom, RetryBody } from './retry-body.ts';
+import { type KeepingShare, RetryBody } from './retry-body.ts';
 
 const unauthorized = 401;
 
@@ -20,15 +17,13 @@ export class RetryExchange extends ExchangeView {
   onEvent: (() => void) | null = null;
   /** Called for a 401 that is passed on because the body is too long to be repeated. */
   onUnrepeatable: (() => void) | null = null;
-  readonly #flow: Injected;
   readonly #body: RetryBody;
   #tries: 'first' | 'last' = 'first';
   #whenAbandoned: (() => void) | null = null;
 
-  constructor(flow: Injected, room: KeepingRoom) {
-    super(flow.exchange);
-    this.#flow = flow;
-    this.#body = new RetryBody(room.shareOf(flow.sandbox.id));
+  constructor(inner: Exchange, room: KeepingShare) {
+    super(inner);
+    this.#body = new RetryBody(room);
     this.inner.onAbandoned = () => {
       this.isGone = true;
       this.#whenAbandoned?.();
@@ -53,11 +48,6 @@ export class RetryExchange extends ExchangeView {
     }
     this.#body.sendTo(to);
     this.inner.sendBody(this.#body);
-  }
-
-  override inform(status: number, headers: HeaderList): void {
-    this.#flow.outgoing.scrub?.fields(headers);
-    this.inner.inform(status, headers);
   }
 
   override respond(head: ResponseHead): BodyWriter {
@@ -100,8 +90,6 @@ export class RetryExchange extends ExchangeView {
 
   #pass(head: ResponseHead): BodyWriter {
     this.#body.letGo();
-    // Not before it is known which try is answered: each has its own credential to be searched for.
-    scrubAnswer(this.#flow);
     return this.inner.respond(head);
   }
 

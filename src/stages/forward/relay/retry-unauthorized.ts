@@ -4,38 +4,36 @@
 import { enrich } from '../../../path/enrich.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
 import type { OutgoingRequest } from '../../../path/exchange/outgoing-request.ts';
-import type { Forwarded, Injected } from '../../../path/flow.ts';
-import type { KeepingRoom } from './retry-body.ts';
-import { RetryExchange } from './retry-exchange.ts';
+import type { Forwarded } from '../../../path/flow.ts';
+import type { Wrapped } from './relay-settings.ts';
+import type { RetryExchange } from './retry-exchange.ts';
 
 /** A client waits for its answer meanwhile, and gives up some time. */
 const renewTimeoutMs = 20_000;
 
 type Renew = NonNullable<OutgoingRequest['renew']>;
 
-/** `send` sends what `flow.outgoing` says. */
+/** `exchange` is what `send` speaks to. It sends what `renewed` of the flow says, or `outgoing` while there is none. */
 export async function retryUnauthorized(
-  flow: Injected,
+  flow: Wrapped,
+  exchange: RetryExchange,
   renew: Renew,
-  room: KeepingRoom,
-  send: (flow: Injected) => Promise<Forwarded>,
+  send: (flow: Wrapped) => Promise<Forwarded>,
 ): Promise<Forwarded> {
-  const exchange = new RetryExchange(flow, room);
-  enrich(flow, { exchange });
   // The next request is to have a good credential, even if this one cannot go again.
   exchange.onUnrepeatable = () => void renewed(renew);
   try {
     const first = send(flow);
     await heldOrOver(exchange, first);
     if (exchange.held === null) return await first;
-    const outgoing = await unlessGone(exchange, renewed(renew));
-    flow.trail.mark('renew', outgoing === null ? 'none' : 'ok');
-    if (outgoing === null) {
+    const again = await unlessGone(exchange, renewed(renew));
+    flow.trail.mark('renew', again === null ? 'none' : 'ok');
+    if (again === null) {
       if (!exchange.held.hasFailed) exchange.passOn();
       return await first;
     }
     exchange.repeat();
-    enrich(flow, { outgoing });
+    enrich(flow, { renewed: again });
     return await send(flow);
   } finally {
     exchange.letGo();

@@ -3,18 +3,18 @@
 import type { Perishable } from '../../../kit/sweeper.ts';
 import { enrich } from '../../../path/enrich.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
-import type { Forwarded, Injected } from '../../../path/flow.ts';
+import type { Forwarded } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { Dialler } from '../dial/dial.ts';
-import { deadlineAfterPause, type RelaySettings } from './relay-settings.ts';
+import { deadlineAfterPause, type RelaySettings, type Wrapped } from './relay-settings.ts';
 
 /** `open` dials. */
 export async function relayTunnel(
   open: () => ReturnType<Dialler['open']>,
-  flow: Injected,
+  flow: Wrapped,
   settings: RelaySettings,
 ): Promise<Forwarded> {
-  const { exchange } = flow;
+  const { wrapped: exchange } = flow;
   let gone = false;
   exchange.onAbandoned = () => {
     gone = true;

@@ -1,8 +1,10 @@
 // A request of an AWS client, signed with placeholder keys, becomes the same request signed with the real ones. The client
 // says for which service and region; the host decides whether that is true. What goes out is signed as it goes out: host as
 // we dial it, fields as they were left by the inject stage. Never signs where a credential could be had.
-import type { Exchange } from '../../../path/exchange/exchange.ts';
+import { fieldsToSend } from '../../../path/enrich.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
+import { withBytes } from '../../../path/exchange/replaced-body.ts';
+import { payloadExchange, type Wrap } from '../../../path/exchange/wrappers.ts';
 import type { Authorized } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { reveal, type Secret } from '../../../path/secret.ts';
@@ -17,7 +19,8 @@ import { authorizationFor, presignedTarget, type ToSign } from './sigv4-sign.ts'
 export interface SignedOutgoing {
   readonly target: string;
   readonly headers: HeaderList;
-  readonly exchange: Exchange;
+  /** What its body goes through. Null: it goes on as it comes. */
+  readonly wrap: Wrap | null;
   /** False: the client asked for no signature (a public file), and none was made. */
   readonly isSigned: boolean;
 }
@@ -49,7 +52,7 @@ export async function signOutgoing(
   checkForm(flow);
   if (claim === null) {
     const unsigned = headers.without((key) => replaced.has(key));
-    return { target, headers: unsigned, exchange: flow.exchange, isSigned: false };
+    return { target, headers: unsigned, wrap: null, isSigned: false };
   }
   checkScope(canonical.host, claim.scope);
   const keys = usableKeys(secret, nowMs);
@@ -68,21 +71,27 @@ export async function signOutgoing(
     dateTime: claim.form === 'header' ? claim.dateTime : dateTimeOf(nowMs),
   };
   try {
-    return claim.form === 'header' ? inHeader(request, keys, payload) : inQuery(request, keys, claim, payload);
+    return claim.form === 'header' ? inHeader(flow, request, keys, payload) : inQuery(request, keys, claim, payload);
   } catch (error) {
     if (error instanceof URIError) throw notSigned('the path or the query of the request cannot be decoded');
     throw error;
   }
 }
 
-function inHeader(request: ToSign, keys: AwsKeys, payload: SignedPayload): SignedOutgoing {
+function inHeader(flow: Authorized, request: ToSign, keys: AwsKeys, payload: SignedPayload): SignedOutgoing {
   const { field, signature } = authorizationFor(request, keys);
   const headers = request.headers.append('Authorization', field);
   const target = request.query === null ? request.rawPath : `${request.rawPath}?${request.query}`;
-  const { exchange, chunks } = payload;
-  if (chunks === null) return { target, headers, exchange, isSigned: true };
+  const { chunks } = payload;
+  if (chunks === null) return { target, headers, wrap: wrapOf(payload), isSigned: true };
   const seed = { scope: request.scope, dateTime: request.dateTime, signature };
-  return { target, headers, exchange: new ResignedChunks(exchange.asPayload(), seed, keys, chunks), isSigned: true };
+  payloadExchange(flow);
+  return { target, headers, wrap: (inner) => new ResignedChunks(inner, seed, keys, chunks), isSigned: true };
+}
+
+/** A body that was read goes on from where it was kept. */
+function wrapOf({ body }: SignedPayload): Wrap | null {
+  return body === null ? null : (inner) => withBytes(inner, body);
 }
 
 /** It leaves at once, so it need not be good for longer than a signature in a header is. */
@@ -91,15 +100,15 @@ function inQuery(request: ToSign, keys: AwsKeys, claim: SignatureClaim, payload:
   return {
     target: presignedTarget(request, keys, expiresSeconds),
     headers: request.headers,
-    exchange: payload.exchange,
+    wrap: wrapOf(payload),
     isSigned: true,
   };
 }
 
 function fieldsFor(headers: HeaderList, claim: SignatureClaim, payload: SignedPayload, keys: AwsKeys): HeaderList {
-  const { bytes, hash } = payload;
-  const fields = headers.without((key) => replaced.has(key) || (bytes !== null && key === 'content-length'));
-  if (bytes !== null) fields.append('Content-Length', String(bytes));
+  const { body, hash } = payload;
+  const fields = headers.without((key) => replaced.has(key) || (body !== null && key === 'content-length'));
+  if (body !== null) fields.append('Content-Length', String(body.length));
   if (claim.form === 'query') {
     // S3 takes a body on trust there; others compare what is signed with what they get.
     return claim.scope.service === 's3' ? fields : fields.append('X-Amz-Content-Sha256', hash);
@@ -115,9 +124,15 @@ function signedNames(fields: HeaderList, { signedHeaders }: SignatureClaim): Rea
 }
 
 /** Guards: a form that a browser would send to S3, signed in its body with a key of somebody else. */
-function checkForm({ request, canonical }: Authorized): void {
+function checkForm(flow: Authorized): void {
+  const { canonical } = flow;
   if (canonical.method !== 'POST') return;
-  if (!request.headers.getAll('content-type').some((value) => /multipart\/form-data/i.test(value))) return;
+  if (
+    !fieldsToSend(flow)
+      .getAll('content-type')
+      .some((value) => /multipart\/form-data/i.test(value))
+  )
+    return;
   // S3 has more names than those that are signed for.
   if ((endpointOf(canonical.host)?.service ?? 's3') !== 's3') return;
   throw notSigned('a form with a signature in its body cannot be signed anew', 'Upload with PUT.');

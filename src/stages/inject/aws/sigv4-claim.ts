@@ -3,6 +3,7 @@
 // not looked at. Refuses what has two readings, another key, or an end that is too far away.
 
 import { placeholderSigns } from '../../../kit/text/placeholder.ts';
+import { fieldsToSend } from '../../../path/enrich.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { Authorized } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
@@ -44,7 +45,7 @@ const foreignParameters = ['awsaccesskeyid', 'x-amz-s3session-token'];
 
 /** `nowMs`: since the epoch. Null: nothing is signed, as for a public file. Throws a Refusal. */
 export function readClaim(flow: Authorized, nowMs: number): SignatureClaim | null {
-  const { headers } = flow.request;
+  const headers = fieldsToSend(flow);
   const parameters = queryParameters(flow.canonical.query);
   for (const name of foreignParameters)
     if (parameters.has(name)) throw notSigned(`the parameter ${name} is not supported`);

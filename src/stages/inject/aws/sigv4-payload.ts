@@ -1,10 +1,10 @@
 // What a signature says of the body: the hash that the client has sent, none where S3 allows that, or the hash of the body,
 // which is then read whole. Bounded; a body that cannot be signed as it is sent is refused with what to turn off.
 import { createHash } from 'node:crypto';
-import { enrich } from '../../../path/enrich.ts';
+import { fieldsToSend } from '../../../path/enrich.ts';
 import type { Exchange } from '../../../path/exchange/exchange.ts';
-import { withBytes } from '../../../path/exchange/replaced-body.ts';
 import { readWholeBody } from '../../../path/exchange/whole-body.ts';
+import { payloadExchange, wrappedExchange } from '../../../path/exchange/wrappers.ts';
 import type { Authorized } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { notSigned, type SignatureClaim } from './sigv4-claim.ts';
@@ -20,22 +20,20 @@ const unsignedPayload = 'UNSIGNED-PAYLOAD';
 export interface SignedPayload {
   /** What stands for the body in what is signed, and in X-Amz-Content-Sha256. */
   readonly hash: string;
-  readonly exchange: Exchange;
-  /** Of a body that was read: how long it is. Null: it goes on as it comes. */
-  readonly bytes: number | null;
+  /** Of a body that was read: what it is. Null: it goes on as it comes. */
+  readonly body: Buffer | null;
   /** Every chunk of the body has a signature of its own, which must be made anew. */
   readonly chunks: 'signed' | 'signed-with-trailer' | null;
 }
 
 export function payloadOf(flow: Authorized, claim: SignatureClaim): SignedPayload | Promise<SignedPayload> {
-  const { headers } = flow.request;
+  const headers = fieldsToSend(flow);
   const [stated, ...more] = headers.getAll('x-amz-content-sha256');
   if (more.length > 0) throw notSigned('the header x-amz-content-sha256 is there more than once');
   const isStorage = claim.scope.service === 's3';
   const asItIs = (hash: string, chunks: SignedPayload['chunks'] = null): SignedPayload => ({
     hash,
-    exchange: flow.exchange,
-    bytes: null,
+    body: null,
     chunks,
   });
   if (claim.form === 'query' && isStorage) {
@@ -65,12 +63,8 @@ export function payloadOf(flow: Authorized, claim: SignatureClaim): SignedPayloa
 }
 
 async function hashed(flow: Authorized): Promise<SignedPayload> {
-  if (flow.exchange.requestFraming.kind === 'none') {
-    return { hash: hashOfNothing, exchange: flow.exchange, bytes: null, chunks: null };
-  }
-  const exchange = flow.exchange.asPayload();
-  // A refusal from here on is answered in the form that the body was taken in.
-  enrich(flow, { exchange });
+  if (wrappedExchange(flow).requestFraming.kind === 'none') return { hash: hashOfNothing, body: null, chunks: null };
+  const exchange = payloadExchange(flow);
   const body = await inRoom(flow.sandbox.id, mostBytes(exchange), () => readWholeBody(exchange, maxHashedBytes));
   if (body === null) {
     throw new Refusal(
@@ -83,7 +77,7 @@ async function hashed(flow: Authorized): Promise<SignedPayload> {
     );
   }
   const hash = createHash('sha256').update(body).digest('hex');
-  return { hash, exchange: withBytes(exchange, body), bytes: body.length, chunks: null };
+  return { hash, body, chunks: null };
 }
 
 function mostBytes({ requestFraming }: Exchange): number {

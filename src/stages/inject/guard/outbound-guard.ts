@@ -1,5 +1,6 @@
 // Keeps placeholders at home and real values in: looks at everything that a sandbox sends, before a credential goes in.
 // What it finds elsewhere is refused and recorded as an incident; what it found is never said.
+import { fieldsToSend } from '../../../path/enrich.ts';
 import type { BodyWriter, Exchange, ResponseHead } from '../../../path/exchange/exchange.ts';
 import { ExchangeView } from '../../../path/exchange/exchange-view.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
@@ -60,7 +61,7 @@ export class OutboundGuard {
     return new OutboundBody({
       signs: this.#signs,
       maxBytes: this.#policy().secrets.searchedBodyBytes,
-      coding: codingOf(flow.request.headers),
+      coding: codingOf(fieldsToSend(flow)),
       isChunked,
       onFound: (sign, words) => this.#judge.judge(flow, sign, { kind: 'body', words }),
       checkTrailers: (trailers) => this.#checkTrailers(flow, trailers),
@@ -90,11 +91,6 @@ class GuardedBody extends ExchangeView {
   constructor(inner: Exchange, read: (isChunked: boolean) => OutboundReader) {
     super(inner);
     this.#read = read;
-  }
-
-  /** A stage behind this one that needs the body as it is gets it searched all the same. */
-  override asPayload(): Exchange {
-    return this.form === 'payload' ? this : new GuardedBody(this.inner.asPayload(), this.#read);
   }
 
   override sendBody(to: BodyWriter): void {

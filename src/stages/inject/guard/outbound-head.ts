@@ -2,6 +2,7 @@
 // request pays for it, so what is long enough to hold anything is put together and searched once; where it stands is
 // worked out only when something was found.
 
+import { fieldsToSend } from '../../../path/enrich.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { Authorized } from '../../../path/flow.ts';
 import { type HostPlan, isDropped } from '../host-plan.ts';
@@ -27,9 +28,9 @@ export class OutboundHead {
   }
 
   /** True: something stands in it that is not at home. Where, `explain` finds. */
-  isSuspect({ canonical, request }: Authorized, isAtHome: (sign: Sign) => boolean): boolean {
+  isSuspect(flow: Authorized, isAtHome: (sign: Sign) => boolean): boolean {
     const { asSent, folded, version } = this.#signs;
-    const { host, rawPath, query } = canonical;
+    const { host, rawPath, query } = flow.canonical;
     let clean = this.#clean.of(host, version);
     if (clean === null) {
       if (this.#all(folded, host, () => false).length > 0) return true;
@@ -39,7 +40,7 @@ export class OutboundHead {
     let text = rawPath.length >= least ? `${unfold(rawPath)}${apart}` : '';
     if (query !== null && query.length >= least) text += `${unfold(query)}${apart}`;
     let fresh: string[] | null = null;
-    const { keys, values } = request.headers;
+    const { keys, values } = fieldsToSend(flow);
     for (let i = 0; i < keys.length; i++) {
       const value = values[i]!;
       if (value.length >= least && !clean.has(value) && keys[i] !== 'proxy-authorization') {
@@ -66,7 +67,7 @@ export class OutboundHead {
 
   /** Everything in the head that is not at home and goes out. `plan`: what is taken off on the way. */
   *explain(flow: Authorized, plan: HostPlan, isAtHome: (sign: Sign) => boolean): Generator<[Sign, Place]> {
-    const { canonical, request } = flow;
+    const { canonical } = flow;
     const { asSent, folded } = this.#signs;
     const at = (words: string): Place => ({ kind: 'head', words });
     for (const sign of this.#all(folded, canonical.host, isAtHome)) yield [sign, at('the host name')];
@@ -79,7 +80,7 @@ export class OutboundHead {
         if (leaves) yield [sign, at('the query')];
       }
     }
-    const { keys, values } = request.headers;
+    const { keys, values } = fieldsToSend(flow);
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i]!;
       if (key === 'proxy-authorization') continue;

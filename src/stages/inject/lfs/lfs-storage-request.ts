@@ -1,7 +1,7 @@
 // The request for an object as the storage gets it: its own address and fields from behind the ticket, and of what the
 // sandbox sent only what an object transfer needs. No cookie, no login, no name of the sandbox travels.
 
-import { enrich } from '../../../path/enrich.ts';
+import { enrich, fieldsToSend } from '../../../path/enrich.ts';
 import type { AnswerScrub } from '../../../path/exchange/answer-scrub.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../../path/exchange/outgoing-request.ts';
@@ -36,7 +36,8 @@ export function toStorage(
   tickets: LfsAccess | null,
   openScrub: (() => AnswerScrub | null) | null,
 ): Injected {
-  const { permission, sandbox, request, canonical } = flow;
+  const { permission, sandbox, canonical } = flow;
+  const sent = fieldsToSend(flow);
   const access = tickets?.open(permission.git?.ticket ?? '') ?? null;
   if (access === null) throw new Error('an LFS ticket was found good and is not there');
   if (access.grant.sandboxId !== sandbox.id || access.grant.sandboxSince !== sandbox.createdAt) {
@@ -46,7 +47,7 @@ export function toStorage(
   const own = new Set(access.headers.map(([name]) => name.toLowerCase()));
   for (const name of passedOn[canonical.method] ?? []) {
     const key = name.toLowerCase();
-    const value = own.has(key) ? undefined : request.headers.get(key);
+    const value = own.has(key) ? undefined : sent.get(key);
     if (value !== undefined) headers.append(name, value);
   }
   // Objects are known by the hash of what they are, and without a wish any coding would be welcome.

@@ -3,9 +3,11 @@
 // login that is begun in a sandbox would put real tokens there, so it is refused.
 
 import { placeholderSigns } from '../../../kit/text/placeholder.ts';
+import { fieldsToSend } from '../../../path/enrich.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { OwnAnswer } from '../../../path/exchange/outgoing-request.ts';
 import { readWholeBody } from '../../../path/exchange/whole-body.ts';
+import { payloadExchange } from '../../../path/exchange/wrappers.ts';
 import type { Authorized } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { CredentialSpec, TokenAnswer, TokenEndpoint } from '../../../policy/compiled.ts';
@@ -60,7 +62,7 @@ function refuseMethod({ canonical }: Authorized, kind: TokenAnswer): void {
 }
 
 async function bodyOf(flow: Authorized): Promise<TokenRequest> {
-  const exchange = flow.exchange.asPayload();
+  const exchange = payloadExchange(flow);
   const bytes = await readWholeBody(exchange, maxBodyBytes);
   exchange.onAbandoned = null;
   if (bytes === null) {
@@ -68,7 +70,7 @@ async function bodyOf(flow: Authorized): Promise<TokenRequest> {
       hint: 'No client of this service sends that much: send the request for a token alone.',
     });
   }
-  const found = tokenRequestIn(bytes, flow.request.headers);
+  const found = tokenRequestIn(bytes, fieldsToSend(flow));
   if (found !== null) return found;
   throw new Refusal('token.malformed', 'the request for tokens is neither JSON nor a form', {
     hint: 'Send grant_type and refresh_token as JSON or as application/x-www-form-urlencoded, uncompressed.',
@@ -93,10 +95,10 @@ function refuseStranger(flow: Authorized, spec: CredentialSpec, tokens: readonly
 }
 
 /** Where Google's clients put the token that they ask about. */
-function shownTokens({ request, canonical }: Authorized, body: TokenRequest): string[] {
-  const query = new URLSearchParams(canonical.query ?? '');
+function shownTokens(flow: Authorized, body: TokenRequest): string[] {
+  const query = new URLSearchParams(flow.canonical.query ?? '');
   const named = ['access_token', 'id_token'].flatMap((name) => [...query.getAll(name), body.get(name) ?? []].flat());
-  return [...request.headers.getAll('authorization'), ...named];
+  return [...fieldsToSend(flow).getAll('authorization'), ...named];
 }
 
 function loginOutside({ canonical }: Authorized, spec: CredentialSpec, what: string): Refusal {

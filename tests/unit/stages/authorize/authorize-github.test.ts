@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { fieldsToSend } from '../../../../src/path/enrich.ts';
 import type { Exchange } from '../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import { wrappedExchange } from '../../../../src/path/exchange/wrappers.ts';
 import type { Authorized, Identified } from '../../../../src/path/flow.ts';
 import { decide } from '../../../../src/stages/authorize/decide.ts';
 import { authorizeGithub, readJsonObject } from '../../../../src/stages/authorize/github/authorize-github.ts';
@@ -58,7 +60,7 @@ describe('a call that its address decides is not touched', () => {
     const exchange = new ScriptedExchange();
     const { flow, result } = authorize('POST', `${api}/repos/acme/widgets/issues/7/labels?x=1`, exchange);
     expect(result).not.toBeInstanceOf(Promise);
-    expect((result as Authorized).exchange).toBe(exchange);
+    expect(wrappedExchange(result as Authorized)).toBe(exchange);
     expect(exchange.to).toBeNull();
     expect(flow.asked).toBe('issue acme/widgets');
   });
@@ -77,11 +79,11 @@ describe('a body that decides is read whole and sent on as it was read', () => {
       ['Content-Type', 'application/json'],
     ]).result;
     const sent = '{"branch":"work"}';
-    expect(judged.exchange.requestFraming).toEqual({ kind: 'length', bytes: sent.length });
-    expect(judged.request.headers.get('content-length')).toBe(String(sent.length));
-    expect(judged.request.headers.has('expect')).toBe(false);
+    expect(wrappedExchange(judged).requestFraming).toEqual({ kind: 'length', bytes: sent.length });
+    expect(fieldsToSend(judged).get('content-length')).toBe(String(sent.length));
+    expect(fieldsToSend(judged).has('expect')).toBe(false);
     const to = new RecordingWriter();
-    judged.exchange.sendBody(to);
+    wrappedExchange(judged).sendBody(to);
     await new Promise((resolve) => setImmediate(resolve));
     expect([to.text, to.ended]).toEqual([sent, null]);
   });

@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { fieldsToSend } from '../../../../src/path/enrich.ts';
+import { wrappedExchange } from '../../../../src/path/exchange/wrappers.ts';
 import type { GitServer } from '../../../../src/stages/authorize/git/git-server.ts';
 import { handMadePolicy } from '../../../support/hand-made-policy.ts';
 import { RecordingWriter, withBody } from '../../path/exchange/scripted-exchange.ts';
@@ -25,9 +27,9 @@ describe('a push that breaks no rule is sent on exactly as it was judged', () =>
     const { flow, spool, result } = pushing(withBody([good.subarray(0, 90), good.subarray(90)]), server);
     const judged = await result;
     expect(judged.permission).toBe(permission);
-    expect(judged.exchange.requestFraming).toEqual({ kind: 'length', bytes: good.length });
-    expect(judged.request.headers.names).toEqual(['Content-Type', 'Content-Length']);
-    expect(judged.request.headers.get('content-length')).toBe(String(good.length));
+    expect(wrappedExchange(judged).requestFraming).toEqual({ kind: 'length', bytes: good.length });
+    expect(fieldsToSend(judged).names).toEqual(['Content-Type', 'Content-Length']);
+    expect(fieldsToSend(judged).get('content-length')).toBe(String(good.length));
     const to = await sentBy(judged);
     expect([Buffer.concat(to.chunks).equals(good), to.ended, to.failure]).toEqual([true, null, null]);
     expect(flow.asked).toMatch(/^receive-pack acme\/widgets refs\/heads\/sandbox\/work [0-9a-f]{12}\.\.[0-9a-f]{12}$/);
@@ -43,7 +45,7 @@ describe('a push that breaks no rule is sent on exactly as it was judged', () =>
     ];
     const { result } = pushing(withBody([gzipSync(good)]), server, { fields });
     const judged = await result;
-    expect(judged.request.headers.names).toEqual(['Content-Type', 'Content-Length']);
+    expect(fieldsToSend(judged).names).toEqual(['Content-Type', 'Content-Length']);
     expect(Buffer.concat((await sentBy(judged)).chunks)).toEqual(good);
     judged.trail.end();
   });
@@ -92,10 +94,10 @@ describe('a push that is decided by its commands alone is not kept waiting', () 
     const exchange = withBody([good.subarray(0, good.length - 40)], 'goes on');
     const { opened, spool, result } = pushing(exchange, server, { policy: byCommands });
     const judged = await result;
-    expect(judged.exchange.requestFraming).toEqual({ kind: 'chunked' });
-    expect(judged.request.headers.names).toEqual(['Content-Type']);
+    expect(wrappedExchange(judged).requestFraming).toEqual({ kind: 'chunked' });
+    expect(fieldsToSend(judged).names).toEqual(['Content-Type']);
     const to = new RecordingWriter();
-    judged.exchange.sendBody(to);
+    wrappedExchange(judged).sendBody(to);
     await turns();
     expect([Buffer.concat(to.chunks).length, to.ended]).toEqual([good.length - 40, undefined]);
     exchange.to?.write(good.subarray(good.length - 40));

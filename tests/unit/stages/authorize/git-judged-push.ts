@@ -1,11 +1,13 @@
 // A push on its way through the judge of pushes, with a server in memory: what it ends in, what goes on of it, and what it
 // leaves behind on the disk.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { Spool } from '../../../../src/kit/files/spool.ts';
 import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import { wrappedExchange } from '../../../../src/path/exchange/wrappers.ts';
 import type { Authorized, Identified } from '../../../../src/path/flow.ts';
 import { Refusal } from '../../../../src/path/refusal.ts';
 import type { CompiledPolicy } from '../../../../src/policy/compiled.ts';
@@ -100,7 +102,7 @@ export const turns = (): Promise<void> => new Promise((resolve) => setTimeout(re
 /** What the upstream would get. */
 export async function sentBy(flow: Authorized): Promise<RecordingWriter> {
   const to = new RecordingWriter();
-  flow.exchange.sendBody(to);
+  wrappedExchange(flow).sendBody(to);
   for (let n = 0; n < 5_000 && to.ended === undefined && to.failure === null; n++) {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }

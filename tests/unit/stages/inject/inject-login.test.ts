@@ -1,8 +1,10 @@
 // What is put in when the credential is a login, when the upstream rejects it, and when the request is for a token.
+
 import { describe, expect, test } from 'vitest';
 import type { AnswerScrub } from '../../../../src/path/exchange/answer-scrub.ts';
 import type { Exchange } from '../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import { wrappedExchange } from '../../../../src/path/exchange/wrappers.ts';
 import type { Injected } from '../../../../src/path/flow.ts';
 import { Refusal } from '../../../../src/path/refusal.ts';
 import { type AboutSecret, Secret } from '../../../../src/path/secret.ts';
@@ -137,7 +139,8 @@ describe('what the sandbox sends', () => {
   test('goes on through the guarded exchange', () => {
     const guarded = {} as Exchange;
     const guard = { checkHead: () => {}, guardBody: () => guarded };
-    expect(injectNow(stageOf(new Secret('anthropic', 'x'), { outbound: guard }), toModel).exchange).toBe(guarded);
+    const out = injectNow(stageOf(new Secret('anthropic', 'x'), { outbound: guard }), toModel);
+    expect(wrappedExchange(out)).toBe(guarded);
   });
 });
 
@@ -218,12 +221,17 @@ describe('keys of AWS', () => {
       () => policy,
       { resolve: () => new Secret('aws', 'AKIA:key') },
       {
-        sign: async (_flow, target, headers) => ({ target: `${target}?signed`, headers, exchange, isSigned: true }),
+        sign: async (_flow, target, headers) => ({
+          target: `${target}?signed`,
+          headers,
+          wrap: () => exchange,
+          isSigned: true,
+        }),
       },
     );
     const out = await stage.run(authorized(toStorage));
     expect(out.outgoing.target).toBe('/v1/messages?signed');
-    expect(out.exchange).toBe(exchange);
+    expect(wrappedExchange(out)).toBe(exchange);
     expect(wire(out)).not.toContain('AKIA:key');
   });
 

@@ -5,8 +5,8 @@ import * as z from 'zod';
 import { enrich } from '../../../../path/enrich.ts';
 import type { ResponseHead } from '../../../../path/exchange/exchange.ts';
 import { type AnswerRewriter, RewrittenAnswer } from '../../../../path/exchange/rewritten-answer.ts';
+import { addWrapper } from '../../../../path/exchange/wrappers.ts';
 import type { Authorized, Identified, Permission } from '../../../../path/flow.ts';
-import { granted } from '../../../../path/stamps/granted.ts';
 import type { CompiledPolicy } from '../../../../policy/compiled.ts';
 import { BatchAnswer, type BatchAsked } from './lfs-batch-answer.ts';
 import { readLfsBody, withLfsBody } from './lfs-body.ts';
@@ -55,15 +55,15 @@ export async function judgeLfsBatch(
     operation,
     sizes,
   };
-  const sent = withLfsBody(enrich(flow, { permission: granted(permission) }), {
+  const sent = withLfsBody(flow, permission, {
     operation,
     transfers: ['basic'],
     ...(refName === null ? {} : { ref: { name: refName } }),
     objects,
     ...(hash_algo == null ? {} : { hash_algo }),
   });
-  return enrich(sent, {
-    exchange: new RewrittenAnswer(sent.exchange, (head) => rewriterFor(head, asked, tickets)),
+  return addWrapper(sent, 'rewritten', (inner) => {
+    return new RewrittenAnswer(inner, (head) => rewriterFor(head, asked, tickets));
   });
 }
 

@@ -24,18 +24,18 @@ const unlockRequest = z.object({ force: z.boolean().nullish(), ref: lfsRef });
 
 export function listLocks(flow: Identified, permission: Permission): Authorized {
   if (flow.exchange.requestFraming.kind !== 'none') throw notLfs('a GET has no body');
-  return enrich(flow, { permission: granted(permission), request: withoutOwnProof(flow.request) });
+  return enrich(flow, { permission: granted(permission), judgedFields: withoutOwnProof(flow.request) });
 }
 
 export async function verifyLocks(flow: Identified, permission: Permission): Promise<Authorized> {
   const { cursor, limit, ref } = await readLfsBody(flow, verifyRequest, maxBodyBytes);
-  return withLfsBody(enrich(flow, { permission: granted(permission) }), { ...given({ cursor, limit }), ...refOf(ref) });
+  return withLfsBody(flow, permission, { ...given({ cursor, limit }), ...refOf(ref) });
 }
 
 export async function takeLock(flow: Identified, permission: Permission, policy: CompiledPolicy): Promise<Authorized> {
   const { path, ref } = await readLfsBody(flow, lockRequest, maxBodyBytes);
   requirePushRights(policy, flow.sandbox, nameOf(ref), 'lock a file');
-  return withLfsBody(enrich(flow, { permission: granted(permission) }), { path, ...refOf(ref) });
+  return withLfsBody(flow, permission, { path, ...refOf(ref) });
 }
 
 export async function giveBackLock(
@@ -52,7 +52,7 @@ export async function giveBackLock(
       'Unlock without --force, or ask the owner of the lock.',
     );
   }
-  return withLfsBody(enrich(flow, { permission: granted(permission) }), { force: false, ...refOf(ref) });
+  return withLfsBody(flow, permission, { force: false, ...refOf(ref) });
 }
 
 type Ref = z.output<typeof lfsRef>;

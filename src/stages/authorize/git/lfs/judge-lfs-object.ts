@@ -4,6 +4,7 @@
 import * as z from 'zod';
 import { enrich } from '../../../../path/enrich.ts';
 import type { Framing } from '../../../../path/exchange/exchange.ts';
+import { addWrapper, payloadExchange } from '../../../../path/exchange/wrappers.ts';
 import type { Authorized, Identified, Permission } from '../../../../path/flow.ts';
 import { granted } from '../../../../path/stamps/granted.ts';
 import { readLfsBody, withLfsBody } from './lfs-body.ts';
@@ -36,8 +37,10 @@ function judgeGranted(
   enrich(flow, { asked: `lfs-object ${repository} ${action} ${oid} (${size} bytes)` });
   if (action === 'verify') return confirm(flow, permission, grant);
   checkFraming(flow.exchange.requestFraming, action, size);
-  const exchange = storageAnswer(flow.exchange.asPayload(), action, flow.canonical.host);
-  return enrich(flow, { permission: granted(permission), exchange });
+  payloadExchange(flow);
+  const { host } = flow.canonical;
+  addWrapper(flow, 'rewritten', (inner) => storageAnswer(inner, action, host));
+  return enrich(flow, { permission: granted(permission) });
 }
 
 function isGoodFor(grant: LfsGrant, { sandbox, canonical }: Identified, { git }: Permission): boolean {
@@ -62,6 +65,7 @@ function checkFraming(framing: Framing, action: LfsAction, size: number): void {
 /** Only what was granted is confirmed, whatever the sandbox wrote. */
 async function confirm(flow: Identified, permission: Permission, { oid, size }: LfsGrant): Promise<Authorized> {
   await readLfsBody(flow, anyObject, maxVerifyBytes);
-  const sent = withLfsBody(enrich(flow, { permission: granted(permission) }), { oid, size });
-  return enrich(sent, { exchange: storageAnswer(sent.exchange, 'verify', flow.canonical.host) });
+  const { host } = flow.canonical;
+  const sent = withLfsBody(flow, permission, { oid, size });
+  return addWrapper(sent, 'rewritten', (inner) => storageAnswer(inner, 'verify', host));
 }

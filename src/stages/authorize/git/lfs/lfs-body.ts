@@ -4,8 +4,10 @@ import type { z } from 'zod';
 import { enrich } from '../../../../path/enrich.ts';
 import { withBytes } from '../../../../path/exchange/replaced-body.ts';
 import { readWholeBody } from '../../../../path/exchange/whole-body.ts';
-import type { Identified } from '../../../../path/flow.ts';
+import { addWrapper, payloadExchange } from '../../../../path/exchange/wrappers.ts';
+import type { Authorized, Identified, Permission } from '../../../../path/flow.ts';
 import { Refusal } from '../../../../path/refusal.ts';
+import { granted } from '../../../../path/stamps/granted.ts';
 import { withBodyOf, withoutOwnProof } from '../git-head.ts';
 import { notLfs } from './lfs-refusals.ts';
 
@@ -22,9 +24,7 @@ export async function readLfsBody<Schema extends z.ZodType>(
   const types = headers.getAll('content-type');
   if (types.length !== 1 || !contentType.test(types[0]!)) throw notLfs(`Content-Type must be ${lfsContentType}`);
   if (headers.has('content-encoding')) throw notLfs('its body may not be compressed');
-  const exchange = flow.exchange.asPayload();
-  enrich(flow, { exchange });
-  const body = await readWholeBody(exchange, maxBytes);
+  const body = await readWholeBody(payloadExchange(flow), maxBytes);
   if (body === null) throw tooLarge(maxBytes);
   const read = schema.safeParse(jsonOf(body));
   if (read.success) return read.data;
@@ -32,13 +32,14 @@ export async function readLfsBody<Schema extends z.ZodType>(
   throw notLfs(`${path.join('.') || 'the body'}: ${message}`);
 }
 
-/** The flow with `body` in place of what the sandbox sent. */
-export function withLfsBody<Flow extends Identified>(flow: Flow, body: object): Flow {
+/** The flow, granted, with `body` in place of what the sandbox sent. */
+export function withLfsBody(flow: Identified, permission: Permission, body: object): Authorized {
   const bytes = Buffer.from(JSON.stringify(body));
+  addWrapper(flow, 'replaced', (inner) => withBytes(inner, bytes));
   return enrich(flow, {
+    permission: granted(permission),
     // Compressed, the answer could not be read on its way back.
-    request: withBodyOf(withoutOwnProof(flow.request, ['accept-encoding']), bytes.length),
-    exchange: withBytes(flow.exchange, bytes),
+    judgedFields: withBodyOf(withoutOwnProof(flow.request, ['accept-encoding']), bytes.length),
   });
 }
 

@@ -5,6 +5,7 @@ import { LocalMeters } from '../../../../../src/gateway/store/local-meters.ts';
 import { LocalTallies } from '../../../../../src/gateway/store/local-tallies.ts';
 import type { BodyWriter, Exchange } from '../../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
+import { wrappedExchange } from '../../../../../src/path/exchange/wrappers.ts';
 import type { Identified, Permission } from '../../../../../src/path/flow.ts';
 import type { Refusal } from '../../../../../src/path/refusal.ts';
 import type { SharedMeters } from '../../../../../src/path/shared-store.ts';
@@ -318,7 +319,7 @@ describe('bodies under a limit of bytes', () => {
     const flow = { ...flowOf(), exchange: { respond: () => client } as unknown as Exchange };
     limits.pace(flow, carrying);
     const head = { status: 200, reason: 'OK', headers: new HeaderList(), framing: { kind: 'chunked' } as const };
-    expect(flow.exchange.respond(head).write(Buffer.alloc(1000))).toBe(false);
+    expect(wrappedExchange(flow).respond(head).write(Buffer.alloc(1000))).toBe(false);
     for (const key of ['s:sbx_test@mjuohs00:down', 'c:github:down', 'g:down']) {
       expect(meters.left(key, { perSecond: 10, burst: 600 })).toBe(-400);
     }
@@ -337,7 +338,7 @@ describe('without a limit nothing is asked', () => {
     const { exchange } = flow;
     limits.pace(flow, pushing);
     expect(meters.size).toBe(0);
-    expect(flow.exchange).toBe(exchange);
+    expect(wrappedExchange(flow)).toBe(exchange);
   });
 });
 

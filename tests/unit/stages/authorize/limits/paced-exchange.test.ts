@@ -137,15 +137,6 @@ describe('bodies are counted on every meter they belong to', () => {
     expect(toClient.write(Buffer.alloc(900))).toBe(false);
     expect([upstream.bytes, client.bytes]).toEqual([1500, 1800]);
   });
-
-  test('in payload form it counts on', () => {
-    const { paced } = open();
-    const upstream = new Sink();
-    const payload = paced.asPayload();
-    expect(payload.form).toBe('payload');
-    payload.sendBody(upstream);
-    expect(payload.respond(head({ kind: 'chunked' })).write(Buffer.alloc(1500))).toBe(false);
-  });
 });
 
 describe('two reasons to pause are two', () => {

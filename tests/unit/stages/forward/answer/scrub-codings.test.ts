@@ -176,7 +176,7 @@ describe('a compressed answer is decoded, searched and compressed again', () => 
   ])('one that does not decode never looks whole: %s', async (_what, bytes) => {
     const end = new ClientEnd('payload');
     const flow = scrubbedFlow(end, { outgoing: asksForAll });
-    const writer = flow.exchange.respond(head({ kind: 'until-close' }, [['Content-Encoding', 'gzip']]));
+    const writer = flow.wrapped.respond(head({ kind: 'until-close' }, [['Content-Encoding', 'gzip']]));
     await pour(writer, bytes);
     writer.end(null);
     await end.until(({ over }) => over !== 'no');
@@ -227,7 +227,7 @@ describe('a compressed answer is decoded, searched and compressed again', () => 
     const flow = scrubbedFlow(end, { outgoing: asksForAll });
     const relayed = Promise.resolve({ ...flow, status: 200 } as unknown as Forwarded);
     expect(await untilPassedOn(flow, relayed)).toMatchObject({ status: 200 });
-    const writer = flow.exchange.respond(head(chunked, [['Content-Encoding', 'br']]));
+    const writer = flow.wrapped.respond(head(chunked, [['Content-Encoding', 'br']]));
     const passedOn = untilPassedOn(flow, relayed);
     await pour(writer, brotliCompressSync(`${key} ${key}`));
     writer.end(null);
@@ -248,7 +248,7 @@ describe('a compressed answer is decoded, searched and compressed again', () => 
       end.onAbandoned = () => {
         told = true;
       };
-      const writer = flow.exchange.respond(head(chunked, [['Content-Encoding', 'br']]));
+      const writer = flow.wrapped.respond(head(chunked, [['Content-Encoding', 'br']]));
       await pour(writer, brotliCompressSync(`words ${key}`));
       writer.end(null);
       await end.until(({ bytes }) => bytes.length > 0);
@@ -322,7 +322,7 @@ describe('the head of an answer that was compressed again', () => {
         throw new Http1Error('malformed.framing', 'the field date may not come after the body');
       };
       const flow = scrubbedFlow(end, { outgoing });
-      const writer = flow.exchange.respond(head(chunked, [['Content-Encoding', 'gzip']]));
+      const writer = flow.wrapped.respond(head(chunked, [['Content-Encoding', 'gzip']]));
       await pour(writer, gzipSync('words'));
       writer.end(HeaderList.from([['date', 'now']]));
       await end.until(({ over }) => over !== 'no');
@@ -397,9 +397,7 @@ describe('a compressed answer that the client did not ask for may be a file, who
       for (const size of [1, 7, 50, body.length]) {
         const end = new ClientEnd('payload');
         const flow = scrubbedFlow(end);
-        const writer = flow.exchange.respond(
-          head({ kind: 'length', bytes: body.length }, [['Content-Encoding', name]]),
-        );
+        const writer = flow.wrapped.respond(head({ kind: 'length', bytes: body.length }, [['Content-Encoding', name]]));
         const passedOn = untilPassedOn(flow, Promise.resolve(flow as unknown as Forwarded));
         await pour(
           writer,
@@ -426,7 +424,7 @@ describe('a compressed answer that the client did not ask for may be a file, who
       for (const size of [500, 9000]) {
         const end = new ClientEnd('payload');
         const flow = scrubbedFlow(end);
-        const writer = flow.exchange.respond(head(chunked, [['Content-Encoding', name]]));
+        const writer = flow.wrapped.respond(head(chunked, [['Content-Encoding', name]]));
         await pour(
           writer,
           body,
@@ -474,7 +472,7 @@ describe('a compressed answer that the client did not ask for may be a file, who
   test('one that cannot be decompressed is refused in words, as long as nothing has gone out', async () => {
     const end = new ClientEnd('payload');
     const flow = scrubbedFlow(end);
-    const writer = flow.exchange.respond(head(chunked, [['Content-Encoding', 'gzip']]));
+    const writer = flow.wrapped.respond(head(chunked, [['Content-Encoding', 'gzip']]));
     await pour(writer, Buffer.from('plain words'));
     writer.end(null);
     const passedOn = untilPassedOn(flow, Promise.resolve(flow as unknown as Forwarded));

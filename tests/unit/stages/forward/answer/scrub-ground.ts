@@ -9,9 +9,11 @@ import type {
 } from '../../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../../../../src/path/exchange/outgoing-request.ts';
+import { addWrapper, wrappedExchange } from '../../../../../src/path/exchange/wrappers.ts';
 import type { Injected } from '../../../../../src/path/flow.ts';
 import { Secret } from '../../../../../src/path/secret.ts';
 import { scrubAnswer } from '../../../../../src/stages/forward/answer/scrubbed-answer.ts';
+import type { Wrapped } from '../../../../../src/stages/forward/relay/relay-settings.ts';
 import { scrubFor } from '../../../../../src/stages/inject/scrub/secret-scrub.ts';
 import { acceptedFlow, callerFrom, canonicalOf } from '../../../../support/hand-made-flow.ts';
 
@@ -104,7 +106,7 @@ export interface Asked {
   readonly scrub?: AnswerScrub;
 }
 
-export function scrubbedFlow(end: ClientEnd, asked: Asked = {}): Injected {
+export function scrubbedFlow(end: ClientEnd, asked: Asked = {}): Wrapped {
   const flow = acceptedFlow(callerFrom(), canonicalOf('GET', 'https://api.example/'), {
     headers: HeaderList.from(asked.request ?? []),
   });
@@ -112,12 +114,14 @@ export function scrubbedFlow(end: ClientEnd, asked: Asked = {}): Injected {
     scrub: asked.scrub ?? keyScrub(),
   });
   const client = end as unknown as Exchange;
-  const exchange = asked.view?.(client) ?? client;
-  return scrubAnswer({ ...flow, sandbox: { id: 'sbx_scrubbed' }, exchange, outgoing } as unknown as Injected);
+  const injected = { ...flow, sandbox: { id: 'sbx_scrubbed' }, exchange: client, outgoing } as unknown as Injected;
+  if (asked.view !== undefined) addWrapper(injected, 'rewritten', asked.view);
+  addWrapper(injected, 'scrubbed', (inner) => scrubAnswer(inner, injected));
+  return Object.assign(injected, { wrapped: wrappedExchange(injected) });
 }
 
 export function scrubbed(end: ClientEnd, asked: Asked = {}): Exchange {
-  return scrubbedFlow(end, asked).exchange;
+  return scrubbedFlow(end, asked).wrapped;
 }
 
 export function head(framing: Framing, fields: readonly [string, string][] = [], status = 200): ResponseHead {

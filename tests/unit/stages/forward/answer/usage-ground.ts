@@ -56,7 +56,7 @@ export function meteredAnswer(made: Metered = {}): MeteredAnswer {
       over: () => answer.over,
     },
   } as unknown as Injected;
-  const { exchange } = scrubAnswer(flow);
+  const exchange = scrubAnswer(flow.exchange, flow);
   const finish = async (failure: unknown = null): Promise<void> => {
     const relayed = failure === null ? Promise.resolve(flow as Forwarded) : Promise.reject(failure);
     await untilPassedOn(flow, relayed).catch((error: unknown) => {

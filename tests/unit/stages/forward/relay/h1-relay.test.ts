@@ -5,11 +5,11 @@ import { Sweeper } from '../../../../../src/kit/sweeper.ts';
 import type { BodyWriter, Exchange } from '../../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../../../../src/path/exchange/outgoing-request.ts';
-import type { Injected } from '../../../../../src/path/flow.ts';
 import { granted } from '../../../../../src/path/stamps/granted.ts';
 import { KeptUpstreams } from '../../../../../src/stages/forward/dial/kept-upstreams.ts';
 import { H1Upstream, UpstreamPool } from '../../../../../src/stages/forward/dial/upstream-pool.ts';
 import { relayH1 } from '../../../../../src/stages/forward/relay/h1-relay.ts';
+import type { Wrapped } from '../../../../../src/stages/forward/relay/relay-settings.ts';
 import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../../../../support/hand-made-flow.ts';
 
 class PretendSocket extends EventEmitter {
@@ -33,7 +33,7 @@ class PretendSocket extends EventEmitter {
 const sweeper = new Sweeper();
 afterEach(() => sweeper.sweep());
 
-function flowOver(taken: string[]): Injected {
+function flowOver(taken: string[]): Wrapped {
   const writer: BodyWriter = {
     onDrain: null,
     write: (chunk) => taken.push(chunk.toString()) > 0,
@@ -45,6 +45,7 @@ function flowOver(taken: string[]): Injected {
   return {
     ...acceptedFlow(callerFrom(), canonicalOf('GET', 'https://api.example.com/')),
     exchange,
+    wrapped: exchange,
     sandbox: sandboxWith(),
     permission: granted({
       rule: 'allow[0]',

@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { BodyWriter, Exchange, ResponseHead } from '../../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../../../../src/path/exchange/outgoing-request.ts';
-import type { Forwarded, Injected } from '../../../../../src/path/flow.ts';
+import type { Forwarded } from '../../../../../src/path/flow.ts';
+import type { Wrapped } from '../../../../../src/stages/forward/relay/relay-settings.ts';
 import { KeepingRoom, maxKeptBytes, RetryBody } from '../../../../../src/stages/forward/relay/retry-body.ts';
+import { RetryExchange } from '../../../../../src/stages/forward/relay/retry-exchange.ts';
 import { retryUnauthorized } from '../../../../../src/stages/forward/relay/retry-unauthorized.ts';
 import { acceptedFlow, callerFrom, canonicalOf } from '../../../../support/hand-made-flow.ts';
 
@@ -123,21 +125,23 @@ describe('a renewal that takes too long', () => {
       return client;
     };
     const exchange = { form: 'payload', requestFraming: { kind: 'none' }, respond } as unknown as Exchange;
+    const retry = new RetryExchange(exchange, new KeepingRoom().shareOf('one'));
     const flow = {
       ...acceptedFlow(callerFrom(), canonicalOf('GET', 'https://api.example/')),
       exchange,
+      wrapped: retry,
       sandbox: { id: 'one' },
       outgoing: new OutgoingRequest('/', new HeaderList()),
-    } as unknown as Injected;
+    } as unknown as Wrapped;
     let sent = 0;
     const done = retryUnauthorized(
       flow,
+      retry,
       () => new Promise(() => {}),
-      new KeepingRoom(),
       async (sending) => {
         sent++;
         const head = { status: 401, reason: '', headers: new HeaderList(), framing: { kind: 'chunked' } } as const;
-        const writer = sending.exchange.respond(head);
+        const writer = sending.wrapped.respond(head);
         writer.write(Buffer.from('no'));
         writer.end(null);
         return { ...sending, status: 401, upstreamAddress: null } as Forwarded;

@@ -16,7 +16,7 @@ describe('a request that is answered 401', () => {
     expect(await client.answer()).toMatchObject({ head: expect.stringContaining('200 OK'), body: 'fine' });
     expect(far.keysSeen).toEqual(['old-key', 'new-key']);
     expect(far.ground.renewals).toBe(1);
-    expect(far.ground.last?.outgoing.headers.get('authorization')).toBe('Bearer new-key');
+    expect(far.ground.last?.renewed?.headers.get('authorization')).toBe('Bearer new-key');
     expect(far.ground.last?.trail.steps.map(([stage, , outcome]) => `${stage} ${outcome}`)).toEqual(['renew ok']);
     client.send(get);
     expect((await client.answer()).body).toBe('fine');

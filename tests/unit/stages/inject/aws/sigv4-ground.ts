@@ -1,10 +1,12 @@
 // Requests of AWS clients made by hand, for the tests of signing: signed with the placeholder keys by another implementation
 // than ours, signed anew by ours, and judged by AWS as the other implementation sees it.
+
 import { Sha256 } from '@aws-crypto/sha256-js';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { placeholderFor } from '../../../../../src/kit/text/placeholder.ts';
 import type { BodyWriter, Exchange, Framing } from '../../../../../src/path/exchange/exchange.ts';
 import type { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
+import { wrappedExchange } from '../../../../../src/path/exchange/wrappers.ts';
 import type { Authorized } from '../../../../../src/path/flow.ts';
 import { Secret } from '../../../../../src/path/secret.ts';
 import { awsKeysValue } from '../../../../../src/stages/inject/aws/aws-keys.ts';
@@ -128,7 +130,13 @@ export async function judged(flow: Authorized, out: SignedOutgoing, keys: RealKe
   for (const [i, key] of out.headers.keys.entries()) {
     headers[key] = headers[key] === undefined ? out.headers.values[i]! : `${headers[key]},${out.headers.values[i]}`;
   }
-  return judgeSignature({ method, host, target: out.target, headers, body: await bodyOf(out.exchange) }, keys);
+  return judgeSignature({ method, host, target: out.target, headers, body: await bodyOf(sentBy(flow, out)) }, keys);
+}
+
+/** What the upstream takes the body from. */
+export function sentBy(flow: Authorized, { wrap }: SignedOutgoing): Exchange {
+  const exchange = wrappedExchange(flow);
+  return wrap === null ? exchange : wrap(exchange);
 }
 
 export function exchangeWith(body: Buffer | undefined): Exchange {

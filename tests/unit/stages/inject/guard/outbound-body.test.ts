@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Framing } from '../../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
+import { addWrapper, payloadExchange } from '../../../../../src/path/exchange/wrappers.ts';
 import { Secret } from '../../../../../src/path/secret.ts';
 import { encodeChunk, lastChunk } from '../../../../../src/protocols/http1/write-head.ts';
 import {
@@ -134,9 +135,10 @@ describe('a body is searched on its way out', () => {
     const exchange = new HandExchange('wire', chunked);
     const payload = new HandExchange('payload', chunked);
     exchange.asPayload = () => payload.asExchange;
-    const view = guardWith().guard.guardBody(requestTo('open.example'), exchange.asExchange).asPayload();
+    const flow = { ...requestTo('open.example'), exchange: exchange.asExchange };
+    addWrapper(flow, 'guarded', (inner) => guardWith().guard.guardBody(flow, inner));
+    const view = payloadExchange(flow);
     expect(view.form).toBe('payload');
-    expect(view.asPayload()).toBe(view);
     const out = new CollectingWriter();
     view.sendBody(out);
     payload.body!.write(Buffer.from(githubPlaceholder));
