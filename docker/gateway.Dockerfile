@@ -9,12 +9,11 @@ LABEL sallyport-managed=true
 WORKDIR /build
 COPY . .
 # Where the network cannot be reached, docker/prebuilt may hold dist/, config/, dashboard/, package.json and node_modules/ as this makes
-# them. koffi is the one package that is not in the bundle; a clone's own lock file may lack the binary for this platform
-# (npm/cli issue 4828), which a plain install then adds in the same versions.
+# them. koffi is the one package that is not in the bundle.
 RUN mkdir /made && \
     if [ -f docker/prebuilt/dist/main.cjs ]; then cp -R docker/prebuilt/. /made/; \
     else \
-      { npm ci --no-audit --no-fund || npm install --no-save --no-audit --no-fund; } && \
+      npm ci --no-audit --no-fund && \
       node scripts/build.mjs dist && \
       mkdir -p /made/node_modules && \
       cp -R dist config dashboard package.json /made/ && \

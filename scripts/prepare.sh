@@ -77,10 +77,7 @@ install_dependencies() {
   command -v npm >/dev/null || fail 'npm is not installed. It comes with Node.js.'
   say 'installing dependencies …'
   rm -f "$state/installed"
-  # npm ci refuses a lock file that lacks the optional binaries of other platforms (npm/cli issue 4828). A plain install
-  # takes the same versions from it, adds what this platform needs, and with --no-save leaves the file as it is.
-  (cd "$root" && npm ci --no-audit --no-fund >"$state/ci.log" 2>&1 </dev/null) ||
-    (cd "$root" && quietly install npm install --no-save --no-audit --no-fund) ||
+  (cd "$root" && quietly install npm ci --no-audit --no-fund) ||
     fail 'the dependencies could not be installed (see above).'
   lockfile_digest >"$state/installed"
 }

@@ -169,10 +169,15 @@ function follow(
   const { id } = started.grant;
   const kill = (): void => started.kill();
   signal?.addEventListener('abort', kill, { once: true });
-  const exitCode = started.ended.finally(async () => {
-    signal?.removeEventListener('abort', kill);
-    await stopped(own);
-  });
+  const ending = async (): Promise<number> => {
+    try {
+      return await started.ended;
+    } finally {
+      signal?.removeEventListener('abort', kill);
+      await stopped(own);
+    }
+  };
+  const exitCode = ending();
   // Who does not wait for it must not be ended by it.
   exitCode.catch(() => {});
   const stop = async (): Promise<void> => {

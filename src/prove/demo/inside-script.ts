@@ -139,7 +139,7 @@ function inside(order: InsideOrder): void {
     await step('delete-repository', () => ask(order.deleteUrl, { method: 'DELETE' }));
   };
   // What a failed step left open must not keep the sandbox alive.
-  Promise.all([git(), requests()]).finally(() => process.exit());
+  void Promise.all([git(), requests()]).finally(() => process.exit());
 }
 
 /** A bundler that keeps names wraps functions in a helper, which the text must bring itself. */

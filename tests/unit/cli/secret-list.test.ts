@@ -80,7 +80,7 @@ describe('sallyport secret list', () => {
   let running: Running;
   beforeAll(async () => {
     running = await startFake();
-    running.ports.setCredential('anthropic', 'PLANTED-value');
+    await running.ports.setCredential('anthropic', 'PLANTED-value');
   });
   afterAll(() => running.stop());
 

@@ -42,7 +42,7 @@ describe('a question of the gateway goes the way of every request', () => {
         fail: () => {},
         onDrain: null,
       });
-      answer(200, [['Content-Type', type]])(flow);
+      return answer(200, [['Content-Type', type]])(flow);
     });
     await ask(ports);
     expect(sent).toBe('a question.');
@@ -127,7 +127,7 @@ describe('a question is asked once more only when nobody heard it', () => {
     let tries = 0;
     const ports = scripted((flow) => {
       if (++tries === 1) throw closed();
-      answer(200, [['Content-Type', type]], 'there')(flow);
+      return answer(200, [['Content-Type', type]], 'there')(flow);
     });
     expect(await ask(ports)).toBe('there');
     expect(ports.seen[0]?.exchange).not.toBe(ports.seen[1]?.exchange);

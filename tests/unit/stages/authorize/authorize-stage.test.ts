@@ -48,7 +48,8 @@ describe('the authorize stage counts requests against the limits of their sandbo
     for (const url of ['https://api.example.com/', 'https://other.example.com/']) {
       const flow = flowFor(url);
       try {
-        stage.run(flow);
+        // Decided at once: it throws here, or is done.
+        void stage.run(flow);
       } catch {
         // The second one is refused by policy, and holds its place like the first.
       }
@@ -60,7 +61,8 @@ describe('the authorize stage counts requests against the limits of their sandbo
 
   test('asking for a tunnel is not counted; what comes through it is', () => {
     const stage = createAuthorizeStage(() => open, limitsOf(1), noGitPorts);
-    for (let i = 0; i < 3; i++) stage.run(flowFor('https://api.example.com/', 'connect'));
+    for (let i = 0; i < 3; i++)
+      expect(stage.run(flowFor('https://api.example.com/', 'connect'))).not.toBeInstanceOf(Promise);
     expect(stage.run(flowFor('https://api.example.com/'))).toHaveProperty('permission');
     expect(refusalOf(() => stage.run(flowFor('https://api.example.com/'))).code).toBe('limit.concurrent');
   });

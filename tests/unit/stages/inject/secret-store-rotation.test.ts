@@ -79,7 +79,7 @@ describe('every value is known before anyone has it', () => {
     );
     const refused = await store.resolve('f');
     await store.resolve('c');
-    store.resolve('e');
+    await store.resolve('e');
     store.set('m', 'by-hand-one');
     expect(knownValues()).toEqual(['first-value', 'from-command', 'from-environment', 'by-hand-one']);
     store.set('m', 'by-hand-two');
@@ -154,7 +154,7 @@ describe('a value that an upstream refused', () => {
     const store = storeOf({ f: { kind: 'file', path: keyFile } });
     const refused = await store.resolve('f');
     expect(await store.renewed('f', refused!)).toBeNull();
-    store.resolve('f');
+    await store.resolve('f');
     expect(store.list()[0]).toMatchObject({
       set: true,
       error: 'an upstream refused it (401) at 2027-01-01T00:00:00.000Z, and its source has no other',
@@ -178,8 +178,8 @@ describe('a value that an upstream refused', () => {
         },
       },
     });
-    store.resolve('told');
-    store.resolve('untold');
+    await store.resolve('told');
+    await store.resolve('untold');
     for (const name of ['told', 'untold', 'thrown']) {
       expect(await store.renewed(name, new Secret(name, 'refused'))).toBeNull();
     }

@@ -46,8 +46,8 @@ describe('connections at a time', () => {
   test('are counted for the gateway, and what one that was refused held is given back', () => {
     const { gate, meters } = open({ connections: 5 }, { connections: 2 });
     const first = from('172.30.0.11');
-    gate.enter(first);
-    gate.enter(from('172.30.0.12'));
+    expect(gate.enter(first)).toBe(true);
+    expect(gate.enter(from('172.30.0.12'))).toBe(true);
     const third = from(null);
     expect(gate.enter(third)).toBe('limit.connections');
     gate.leave(first);
@@ -108,9 +108,9 @@ describe('a connection that has proven whose it is', () => {
   test('gives back what it has when it leaves, once', () => {
     const { gate, meters } = open({ connections: 2 }, { connections: 100 });
     const connection = from(shared);
-    gate.enter(connection);
-    gate.identified(connection, 'one');
-    gate.identified(connection, 'one');
+    expect(gate.enter(connection)).toBe(true);
+    expect(gate.identified(connection, 'one')).toBe(true);
+    expect(gate.identified(connection, 'one')).toBe(true);
     expect(meters.hold('d:sandbox one:open', 2)).toBe(0);
     expect(meters.hold('d:sandbox one:open', 2)).toBeGreaterThan(0);
     gate.leave(connection);
@@ -181,14 +181,14 @@ describe('addresses that are not registered', () => {
 describe('a flood is one record a minute for each caller', () => {
   test('with the limit by name and how many there were', () => {
     const { gate, state, records } = open({ connections: 1 }, { connections: 100 });
-    gate.enter(from('172.30.0.11'));
-    gate.enter(from('172.30.0.12'));
-    for (let i = 0; i < 50; i++) gate.enter(from('172.30.0.11'));
-    gate.enter(from('172.30.0.12'));
+    expect(gate.enter(from('172.30.0.11'))).toBe(true);
+    expect(gate.enter(from('172.30.0.12'))).toBe(true);
+    for (let i = 0; i < 50; i++) expect(gate.enter(from('172.30.0.11'))).toBe('limit.connections');
+    expect(gate.enter(from('172.30.0.12'))).toBe('limit.connections');
     expect(faults(records)).toMatchObject([{ rule: 'limits.connections' }, { rule: 'limits.connections' }]);
     expect(records.map(({ caller }) => caller.address)).toEqual(['172.30.0.11', '172.30.0.12']);
     state.nowMs += 60_000;
-    gate.enter(from('172.30.0.11'));
+    expect(gate.enter(from('172.30.0.11'))).toBe('limit.connections');
     expect(faults(records).at(-1)!.message).toBe(
       '50 connections of a sandbox turned away since the last record: 1 connections are open already',
     );
@@ -196,7 +196,8 @@ describe('a flood is one record a minute for each caller', () => {
 
   test('strangers have one for all of them', () => {
     const { gate, records } = open({}, { connectionsPerSecond: 1 });
-    for (let i = 0; i < 200; i++) gate.enter(from(`198.51.100.${i}`));
+    const answers = Array.from({ length: 200 }, (_, i) => gate.enter(from(`198.51.100.${i}`)));
+    expect(answers.at(-1)).toBe('limit.connection-rate');
     expect(faults(records)).toMatchObject([
       { code: 'limit.connection-rate', rule: 'limits.gateway.connections_per_second' },
     ]);

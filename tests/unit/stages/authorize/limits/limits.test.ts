@@ -131,7 +131,7 @@ describe('a sandbox has a number of requests per minute', () => {
 
   test('asking for tunnels is counted by itself, at the same rate', () => {
     const { limits, state } = open({ requestsPerMinute: 3 });
-    for (let i = 0; i < 3; i++) limits.admitTunnel(flowOf());
+    for (let i = 0; i < 3; i++) expect(limits.admitTunnel(flowOf())).toBeUndefined();
     expect(refusalOf(() => limits.admitTunnel(flowOf()))).toMatchObject({
       code: 'limit.rate',
       rule: 'limits.requests_per_minute',
@@ -162,15 +162,15 @@ describe('a sandbox has a number of requests at a time', () => {
   test('one more than that is refused until one is over', () => {
     const { limits } = open({ concurrentRequests: 2 });
     const first = flowOf();
-    limits.admit(first);
-    limits.admit(flowOf());
+    expect(limits.admit(first)).toBeUndefined();
+    expect(limits.admit(flowOf())).toBeUndefined();
     expect(refusalOf(() => limits.admit(flowOf()))).toMatchObject({
       code: 'limit.concurrent',
       retryAfterSeconds: 1,
       rule: 'limits.concurrent_requests',
     });
     first.trail.end();
-    limits.admit(flowOf());
+    expect(limits.admit(flowOf())).toBeUndefined();
     expect(refusalOf(() => limits.admit(flowOf())).code).toBe('limit.concurrent');
   });
 
@@ -206,7 +206,7 @@ describe('what is common comes after what is its own', () => {
     pass(limits, carrying, flowOf(sandboxWith({ id: 'one' })));
     pass(limits, carrying, flowOf(sandboxWith({ id: 'two' })));
     const three = flowOf(sandboxWith({ id: 'three' }));
-    limits.admit(three);
+    expect(limits.admit(three)).toBeUndefined();
     const refusal = refusalOf(() => limits.admitUse(three, carrying));
     expect(refusal).toMatchObject({
       code: 'limit.rate',
@@ -223,7 +223,7 @@ describe('what is common comes after what is its own', () => {
     pass(limits, carrying, flowOf(sandboxWith({ id: 'one' })));
     pass(limits, plain, flowOf(sandboxWith({ id: 'two' })));
     const flow = flowOf();
-    limits.admit(flow);
+    expect(limits.admit(flow)).toBeUndefined();
     expect(refusalOf(() => limits.admitUse(flow, plain))).toMatchObject({
       code: 'limit.rate',
       rule: 'limits.gateway.requests_per_minute',
@@ -243,7 +243,7 @@ describe('what is common comes after what is its own', () => {
     pass(limits, carrying);
     for (let i = 0; i < 3; i++) {
       const flow = flowOf();
-      limits.admit(flow);
+      expect(limits.admit(flow)).toBeUndefined();
       expect(refusalOf(() => limits.admitUse(flow, carrying)).rule).toBe('limits.gateway.requests_per_minute');
     }
   });
@@ -255,7 +255,7 @@ describe('what is common comes after what is its own', () => {
     ] as const) {
       const { limits } = open(...(scopes as unknown as [Over, Over, Over]));
       const first = flowOf();
-      limits.admitUse(first, carrying);
+      expect(limits.admitUse(first, carrying)).toBeUndefined();
       expect(refusalOf(() => limits.admitUse(flowOf(), carrying))).toMatchObject({ code: 'limit.concurrent', rule });
       first.trail.end();
       expect(limits.admitUse(flowOf(), carrying)).toBeUndefined();
@@ -272,7 +272,7 @@ describe('pushes are counted by themselves', () => {
     const { limits } = open(sandbox, credential, gateway);
     pass(limits, pushing);
     const flow = flowOf();
-    limits.admit(flow);
+    expect(limits.admit(flow)).toBeUndefined();
     expect(refusalOf(() => limits.admitUse(flow, pushing))).toMatchObject({
       code: 'limit.pushes',
       status: 429,
@@ -333,7 +333,7 @@ describe('without a limit nothing is asked', () => {
   test('of all meters none is touched', () => {
     const { meters, limits } = open({});
     pass(limits, pushing);
-    limits.admitTunnel(flowOf());
+    expect(limits.admitTunnel(flowOf())).toBeUndefined();
     const flow = flowOf();
     const { exchange } = flow;
     limits.pace(flow, pushing);
