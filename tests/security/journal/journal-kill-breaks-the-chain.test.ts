@@ -14,7 +14,7 @@ const root = mkdtempSync(join(tmpdir(), 'sallyport-kill-'));
 const directory = join(root, 'state', 'journal');
 
 beforeAll(() => {
-  copyRooms(root, ['audit', 'kit', 'flow']);
+  copyRooms(root, ['stages/audit', 'kit', 'path']);
   // After each turn the child says which record it has seen written.
   writeFileSync(
     join(root, 'append.js'),
