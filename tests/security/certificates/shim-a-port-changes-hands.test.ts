@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findPeerUid } from '../../../src/sandbox/shim/peer-uid.ts';
 import { type SocketRow, SocketTables, type TableName, tableForm } from '../../../src/sandbox/shim/socket-table.ts';
-import { Dialer } from '../../unit/sandbox/shim/dialer.ts';
+import { Dialer } from '../../support/dialer.ts';
 
 const agent = 54_321;
 const attacker = 54_323;

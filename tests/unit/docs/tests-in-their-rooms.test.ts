@@ -15,6 +15,7 @@ const besideTheSource = new Map([
 const heavyGrounds = [
   'compose-ground',
   'container-ground',
+  'dialer',
   'docker-world',
   'dockerd',
   'firewall-ground',
@@ -24,10 +25,10 @@ const heavyGrounds = [
   'namespace-ground',
   'network-host',
   'pod-ground',
+  'pretend-container',
   'redis-server',
   'run-ground',
   'trace-ground',
-  'witness-ground',
 ];
 
 describe('tests/unit', () => {

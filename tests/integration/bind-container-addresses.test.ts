@@ -1,14 +1,15 @@
+// Every address leads to the door in the network of a container, a pretend one in real namespaces.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import * as births from '../../../../src/kit/process/process-birth.ts';
-import { bindContainerAddresses } from '../../../../src/sandbox/docker/bind-container-addresses.ts';
-import { LaunchError } from '../../../../src/sandbox/run/sandbox-plan.ts';
-import { makePretendContainer, type PretendContainer } from '../../../support/pretend-container.ts';
+import * as births from '../../src/kit/process/process-birth.ts';
+import { bindContainerAddresses } from '../../src/sandbox/docker/bind-container-addresses.ts';
+import { LaunchError } from '../../src/sandbox/run/sandbox-plan.ts';
+import { makePretendContainer, type PretendContainer } from '../support/pretend-container.ts';
 
 // So that a test can say that a number has changed hands.
-vi.mock(import('../../../../src/kit/process/process-birth.ts'), { spy: true });
+vi.mock(import('../../src/kit/process/process-birth.ts'), { spy: true });
 
 let container: PretendContainer;
 

@@ -1,9 +1,10 @@
+// Which uid is at the other end of a connection, as the kernel tells it. Needs root, to connect as others.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findPeerUid } from '../../../../src/sandbox/shim/peer-uid.ts';
-import { type SocketRow, SocketTables, type TableName, tableForm } from '../../../../src/sandbox/shim/socket-table.ts';
-import { Dialer } from './dialer.ts';
+import { findPeerUid } from '../../src/sandbox/shim/peer-uid.ts';
+import { type SocketRow, SocketTables, type TableName, tableForm } from '../../src/sandbox/shim/socket-table.ts';
+import { Dialer } from '../support/dialer.ts';
 
 let dialer: Dialer;
 const servers: Server[] = [];

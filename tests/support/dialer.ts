@@ -2,7 +2,7 @@
 // at the other end. Needs root, which tests have.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Wire } from '../../../support/wire.ts';
+import { Wire } from './wire.ts';
 
 const program = `
 import json, os, random, socket, struct, sys

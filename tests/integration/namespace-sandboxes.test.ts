@@ -1,19 +1,20 @@
+// Sandboxes in namespaces: what they are to trust, and when their registration ends. The containers are pretend ones.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { NamespaceSandboxes } from '../../../../src/gateway/sandboxes/namespace-sandboxes.ts';
-import { Sweeper } from '../../../../src/kit/sweeper.ts';
-import { Doors } from '../../../../src/stages/accept/doors/doors.ts';
-import { type Ca, openCa } from '../../../../src/stages/accept/tls/ca.ts';
-import { makeRecord } from '../../../../src/stages/identify/registry/make-record.ts';
-import { readRegistration } from '../../../../src/stages/identify/registry/registration.ts';
-import type { SandboxRecord } from '../../../../src/stages/identify/registry/sandbox-record.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { openGate } from '../../../support/hand-made-gate.ts';
-import { handMadePolicy } from '../../../support/hand-made-policy.ts';
-import { makeNamespace, type TestNamespace } from '../../../support/namespace.ts';
-import { makePretendContainer, type PretendContainer } from '../../../support/pretend-container.ts';
+import { NamespaceSandboxes } from '../../src/gateway/sandboxes/namespace-sandboxes.ts';
+import { Sweeper } from '../../src/kit/sweeper.ts';
+import { Doors } from '../../src/stages/accept/doors/doors.ts';
+import { type Ca, openCa } from '../../src/stages/accept/tls/ca.ts';
+import { makeRecord } from '../../src/stages/identify/registry/make-record.ts';
+import { readRegistration } from '../../src/stages/identify/registry/registration.ts';
+import type { SandboxRecord } from '../../src/stages/identify/registry/sandbox-record.ts';
+import { eventually } from '../support/eventually.ts';
+import { openGate } from '../support/hand-made-gate.ts';
+import { handMadePolicy } from '../support/hand-made-policy.ts';
+import { makeNamespace, type TestNamespace } from '../support/namespace.ts';
+import { makePretendContainer, type PretendContainer } from '../support/pretend-container.ts';
 
 let folder: string;
 let ca: Ca;

@@ -1,6 +1,7 @@
+// Interfaces that somebody puts into the network of a sandbox are seen, in a real namespace.
 import { afterEach, describe, expect, test } from 'vitest';
-import { addedInterfaces } from '../../../../src/sandbox/namespace/process-namespaces.ts';
-import { makeNamespace, type TestNamespace } from '../../../support/namespace.ts';
+import { addedInterfaces } from '../../src/sandbox/namespace/process-namespaces.ts';
+import { makeNamespace, type TestNamespace } from '../support/namespace.ts';
 
 const send = 'import socket, sys; socket.socket(2, 2).sendto(b"in", (sys.argv[1], 9))';
 const made: TestNamespace[] = [];

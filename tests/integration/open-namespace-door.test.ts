@@ -1,12 +1,13 @@
+// The door of a sandbox, opened in a real network namespace, and what is said when it cannot be.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { NamespaceHandles } from '../../../../src/kit/namespace-handles.ts';
-import { closeNamespaceHandles, openNamespaceDoor } from '../../../../src/sandbox/namespace/open-namespace-door.ts';
-import { LaunchError } from '../../../../src/sandbox/run/sandbox-plan.ts';
-import { makeNamespace, type TestNamespace } from '../../../support/namespace.ts';
-import { runClient } from '../../../support/run-client.ts';
+import type { NamespaceHandles } from '../../src/kit/namespace-handles.ts';
+import { closeNamespaceHandles, openNamespaceDoor } from '../../src/sandbox/namespace/open-namespace-door.ts';
+import { LaunchError } from '../../src/sandbox/run/sandbox-plan.ts';
+import { makeNamespace, type TestNamespace } from '../support/namespace.ts';
+import { runClient } from '../support/run-client.ts';
 
 let namespace: TestNamespace;
 let handles: NamespaceHandles | null = null;

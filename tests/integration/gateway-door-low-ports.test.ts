@@ -1,10 +1,11 @@
+// An ordinary user opens the low ports of the door on a network: not without the right to, and told how to get it.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { asUser } from '../../../../support/namespace.ts';
-import { makeNetworkHost, type NetworkHost } from '../../../../support/network-host.ts';
+import { asUser } from '../support/namespace.ts';
+import { makeNetworkHost, type NetworkHost } from '../support/network-host.ts';
 
 let host: NetworkHost;
 let folder: string;

@@ -1,3 +1,4 @@
+// The memory of a sealed process is neither dumped nor read by its own user. Runs as an ordinary user, which takes root.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -5,13 +6,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { refuseOpenings } from '../../../../src/kit/process/core-dumps.ts';
-import { Wire } from '../../../support/wire.ts';
+import { refuseOpenings } from '../../src/kit/process/core-dumps.ts';
+import { Wire } from '../support/wire.ts';
 
 // An ordinary user: root may trace everybody. The place must be readable for it.
 const uid = 54_321;
 const asUser = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'];
-const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const started: ChildProcess[] = [];
 let place = '';
 
