@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ask, ids } from '../../unit/stages/authorize/github/graphql/graphql-ask.ts';
+import { ask, ids } from './graphql-ask.ts';
 
 const move = `updatePullRequest(input: {pullRequestId: "${ids.pull}", baseRefName: "evil"}) { clientMutationId }`;
 const update = `updatePullRequestBranch(input: {pullRequestId: "${ids.pull}"}) { clientMutationId }`;

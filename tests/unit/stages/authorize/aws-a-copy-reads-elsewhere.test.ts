@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderList } from '../../../src/path/exchange/header-list.ts';
-import { decide } from '../../../src/stages/authorize/decide.ts';
-import { canonicalOf, refusalOf, sandboxWith } from '../../support/hand-made-flow.ts';
-import { policyOf } from '../../unit/policy/pretend-machine.ts';
+import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import { decide } from '../../../../src/stages/authorize/decide.ts';
+import { canonicalOf, refusalOf, sandboxWith } from '../../../support/hand-made-flow.ts';
+import { policyOf } from '../../policy/pretend-machine.ts';
 
 const host = 'work.s3.eu-west-1.amazonaws.com';
 const policy = await policyOf(`version: 1

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderList } from '../../../src/path/exchange/header-list.ts';
-import type { CompiledPolicy } from '../../../src/policy/compiled.ts';
-import { decide } from '../../../src/stages/authorize/decide.ts';
-import { canonicalOf, refusalOf, sandboxWith } from '../../support/hand-made-flow.ts';
-import { handMadePolicy } from '../../support/hand-made-policy.ts';
+import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import type { CompiledPolicy } from '../../../../src/policy/compiled.ts';
+import { decide } from '../../../../src/stages/authorize/decide.ts';
+import { canonicalOf, refusalOf, sandboxWith } from '../../../support/hand-made-flow.ts';
+import { handMadePolicy } from '../../../support/hand-made-policy.ts';
 
 const policy = handMadePolicy({
   allow: [{ host: 'api.example.com' }],

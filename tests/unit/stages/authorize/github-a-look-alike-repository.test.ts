@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderList } from '../../../src/path/exchange/header-list.ts';
-import { decide } from '../../../src/stages/authorize/decide.ts';
-import { canonicalOf, refusalOf, sandboxWith } from '../../support/hand-made-flow.ts';
-import { githubPolicy } from '../../support/hand-made-policy.ts';
+import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import { decide } from '../../../../src/stages/authorize/decide.ts';
+import { canonicalOf, refusalOf, sandboxWith } from '../../../support/hand-made-flow.ts';
+import { githubPolicy } from '../../../support/hand-made-policy.ts';
 
 const bases = ['https://api.github.com', 'https://uploads.github.com', 'https://ghe.example.com/api/v3'];
 const encoded = (name: string): string => encodeURIComponent(name);

@@ -4,8 +4,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { prepareTrust } from '../../../src/sandbox/trust/prepare-trust.ts';
-import { makeTestCa } from '../../support/test-ca.ts';
+import { prepareTrust } from '../../../../src/sandbox/trust/prepare-trust.ts';
+import { makeTestCa } from '../../../support/test-ca.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sallyport-private-'));
 const certs = join(root, 'etc/ssl/certs');

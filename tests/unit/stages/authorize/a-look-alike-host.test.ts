@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderList } from '../../../src/path/exchange/header-list.ts';
-import { decide } from '../../../src/stages/authorize/decide.ts';
-import { canonicalOf, refusalOf, sandboxWith } from '../../support/hand-made-flow.ts';
-import { handMadePolicy } from '../../support/hand-made-policy.ts';
+import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import { decide } from '../../../../src/stages/authorize/decide.ts';
+import { canonicalOf, refusalOf, sandboxWith } from '../../../support/hand-made-flow.ts';
+import { handMadePolicy } from '../../../support/hand-made-policy.ts';
 
 const policy = handMadePolicy({
   allow: [{ host: 'api.example.com' }, { host: '*.corp.example.com' }, { host: '*.pinned.example.com', tunnel: true }],

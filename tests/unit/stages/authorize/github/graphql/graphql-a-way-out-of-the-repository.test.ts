@@ -5,8 +5,8 @@ import {
   type GraphqlType,
   loadGraphqlTypes,
   type View,
-} from '../../../src/stages/authorize/github/graphql/graphql-types.ts';
-import { ask, ids, inRepository } from '../../unit/stages/authorize/github/graphql/graphql-ask.ts';
+} from '../../../../../../src/stages/authorize/github/graphql/graphql-types.ts';
+import { ask, ids, inRepository } from './graphql-ask.ts';
 
 const types = loadGraphqlTypes();
 const issues = 'issues(first: 9) { nodes { title body } }';

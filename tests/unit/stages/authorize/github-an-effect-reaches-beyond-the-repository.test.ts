@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderList } from '../../../src/path/exchange/header-list.ts';
-import { type GithubEffect, githubEffects } from '../../../src/path/github-effects.ts';
-import { decide } from '../../../src/stages/authorize/decide.ts';
-import { loadRestTable } from '../../../src/stages/authorize/github/operation-table.ts';
-import { canonicalOf, refusalOf, sandboxWith } from '../../support/hand-made-flow.ts';
-import { githubPolicy } from '../../support/hand-made-policy.ts';
+import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import { type GithubEffect, githubEffects } from '../../../../src/path/github-effects.ts';
+import { decide } from '../../../../src/stages/authorize/decide.ts';
+import { loadRestTable } from '../../../../src/stages/authorize/github/operation-table.ts';
+import { canonicalOf, refusalOf, sandboxWith } from '../../../support/hand-made-flow.ts';
+import { githubPolicy } from '../../../support/hand-made-policy.ts';
 
 /** What its own word says is of an account or an organisation; each is allowed by that word alone. */
 const ofAccounts: readonly GithubEffect[] = ['user', 'organisation', 'app', 'migration', 'create-repository'];

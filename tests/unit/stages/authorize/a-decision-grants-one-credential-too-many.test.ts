@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderList } from '../../../src/path/exchange/header-list.ts';
-import type { Sandbox } from '../../../src/path/sandbox.ts';
-import { decide } from '../../../src/stages/authorize/decide.ts';
-import { canonicalOf, sandboxWith } from '../../support/hand-made-flow.ts';
-import { handMadePolicy } from '../../support/hand-made-policy.ts';
+import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import type { Sandbox } from '../../../../src/path/sandbox.ts';
+import { decide } from '../../../../src/stages/authorize/decide.ts';
+import { canonicalOf, sandboxWith } from '../../../support/hand-made-flow.ts';
+import { handMadePolicy } from '../../../support/hand-made-policy.ts';
 
 const policy = handMadePolicy({
   allow: [{ host: 'api.example.com', plainHttp: true }, { host: '*.example.com' }],

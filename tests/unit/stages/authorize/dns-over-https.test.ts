@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderList } from '../../../src/path/exchange/header-list.ts';
-import type { Permission } from '../../../src/path/flow.ts';
-import { decide } from '../../../src/stages/authorize/decide.ts';
-import { canonicalOf, refusalOf, sandboxWith } from '../../support/hand-made-flow.ts';
-import { handMadePolicy } from '../../support/hand-made-policy.ts';
+import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import type { Permission } from '../../../../src/path/flow.ts';
+import { decide } from '../../../../src/stages/authorize/decide.ts';
+import { canonicalOf, refusalOf, sandboxWith } from '../../../support/hand-made-flow.ts';
+import { handMadePolicy } from '../../../support/hand-made-policy.ts';
 
 const policy = handMadePolicy({ allow: [{ host: 'api.example.com' }] });
 // RFC 8484 4.1.1: the example query for www.example.com.

@@ -1,10 +1,10 @@
 // Most mutations name what they change by a node id alone. Every id in them must be of a repository of the sandbox, in every
 // form of id, at every depth, by literal or variable, and whatever the id says about itself.
 import { describe, expect, test } from 'vitest';
-import { type GithubEffect, githubEffects } from '../../../src/path/github-effects.ts';
-import { loadGraphqlInputs } from '../../../src/stages/authorize/github/graphql/graphql-inputs.ts';
-import { loadGraphqlTable } from '../../../src/stages/authorize/github/operation-table.ts';
-import { ask, ids } from '../../unit/stages/authorize/github/graphql/graphql-ask.ts';
+import { type GithubEffect, githubEffects } from '../../../../../../src/path/github-effects.ts';
+import { loadGraphqlInputs } from '../../../../../../src/stages/authorize/github/graphql/graphql-inputs.ts';
+import { loadGraphqlTable } from '../../../../../../src/stages/authorize/github/operation-table.ts';
+import { ask, ids } from './graphql-ask.ts';
 
 const comment = (subjectId: unknown) =>
   ask({

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderList } from '../../../src/path/exchange/header-list.ts';
-import type { Permission } from '../../../src/path/flow.ts';
-import { decide } from '../../../src/stages/authorize/decide.ts';
-import { canonicalOf, refusalOf, sandboxWith } from '../../support/hand-made-flow.ts';
-import { githubPolicy } from '../../support/hand-made-policy.ts';
+import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
+import type { Permission } from '../../../../src/path/flow.ts';
+import { decide } from '../../../../src/stages/authorize/decide.ts';
+import { canonicalOf, refusalOf, sandboxWith } from '../../../support/hand-made-flow.ts';
+import { githubPolicy } from '../../../support/hand-made-policy.ts';
 
 function ask(method: string, url: string, repos: readonly string[] = ['acme/widgets']): Permission {
   return decide(githubPolicy, sandboxWith({ repos }), canonicalOf(method, url), new HeaderList());

@@ -1,7 +1,7 @@
 // A forbidden mutation must not pass because of how it is written: only what the parser found is judged, and only what was
 // judged is sent.
 import { describe, expect, test } from 'vitest';
-import { ask, ids, inRepository, sentBy } from '../../unit/stages/authorize/github/graphql/graphql-ask.ts';
+import { ask, ids, inRepository, sentBy } from './graphql-ask.ts';
 
 const merge = `mergePullRequest(input: {pullRequestId: "${ids.pull}"}) { clientMutationId }`;
 const harmless = `addComment(input: {subjectId: "${ids.issue}", body: "b"}) { clientMutationId }`;

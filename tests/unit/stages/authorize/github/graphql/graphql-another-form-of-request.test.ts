@@ -1,6 +1,6 @@
 // GraphQL has other ways to travel than one JSON document by POST. Each could carry what the judge has not read.
 import { expect, test } from 'vitest';
-import { ask } from '../../unit/stages/authorize/github/graphql/graphql-ask.ts';
+import { ask } from './graphql-ask.ts';
 
 const fine = { query: '{ viewer { login } }' };
 

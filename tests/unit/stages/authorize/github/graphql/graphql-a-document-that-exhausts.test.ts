@@ -1,7 +1,7 @@
 // A document must not cost more to judge than to send: size, depth, words and fragments are bounded, and the time is too.
 import { expect, test } from 'vitest';
-import { cpuMsOf } from '../../support/cpu-time.ts';
-import { ask } from '../../unit/stages/authorize/github/graphql/graphql-ask.ts';
+import { cpuMsOf } from '../../../../../support/cpu-time.ts';
+import { ask } from './graphql-ask.ts';
 
 const chain = (levels: number) =>
   Array.from({ length: levels }, (_, n) => `fragment F${n} on User { ...F${n + 1} ...F${n + 1} }`).join(' ');
