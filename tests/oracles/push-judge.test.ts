@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { Refusal } from '../../src/path/refusal.ts';
 import { withBody } from '../unit/path/exchange/scripted-exchange.ts';
-import { pushing, strict, wordsOf } from '../unit/stages/authorize/git-judged-push.ts';
-import { command, commandLines } from '../unit/stages/authorize/git-push-ground.ts';
+import { pushing, strict, wordsOf } from '../unit/stages/authorize/git/git-judged-push.ts';
+import { command, commandLines } from '../unit/stages/authorize/git/git-push-ground.ts';
 import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 import { drawHistories, GitBackedServer } from './push-judge-ground.ts';
 import { GitTruth } from './push-judge-truth.ts';

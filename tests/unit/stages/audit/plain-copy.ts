@@ -1,13 +1,14 @@
 // Node 20 does not run TypeScript, so a test that needs a process of its own gives it a plain copy of some rooms.
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import ts from 'typescript';
 
 /** Puts `src/<room>` as JavaScript under `root`, with the dependencies in reach. */
 export function copyRooms(root: string, rooms: readonly string[]): void {
   for (const room of rooms) {
-    mkdirSync(join(root, 'src', room), { recursive: true });
-    for (const name of readdirSync(resolve('src', room)).filter((file) => file.endsWith('.ts'))) {
+    const below = readdirSync(resolve('src', room), { recursive: true, encoding: 'utf8' });
+    for (const name of below.filter((file) => file.endsWith('.ts'))) {
+      mkdirSync(dirname(join(root, 'src', room, name)), { recursive: true });
       const { outputText } = ts.transpileModule(readFileSync(resolve('src', room, name), 'utf8'), {
         compilerOptions: {
           module: ts.ModuleKind.ESNext,

@@ -1,48 +1,15 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Sweeper } from '../../../../../src/kit/sweeper.ts';
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import type { OpenConnection, Opening } from '../../../../../src/stages/accept/doors/door-ports.ts';
 import { Doors } from '../../../../../src/stages/accept/doors/doors.ts';
 import { eventually } from '../../../../support/eventually.ts';
-import { openGate } from '../../../../support/hand-made-gate.ts';
 import { Wire } from '../../../../support/wire.ts';
 
 function never(): never {
   throw new Error('nobody called');
 }
-
-test('a port that one gateway door cannot have is opened by the others, and told', async () => {
-  const doors = new Doors({
-    ports: {
-      serve: never,
-      admit: never,
-      allows: never,
-      tunnels: never,
-      confirm: () => null,
-      countQuestion: never,
-      contextFor: never,
-      settings: never,
-    },
-    gate: openGate,
-  });
-  const [crowded, free] = ['127.81.6.1', '127.81.6.2'];
-  const occupant = createServer().listen(8444, crowded);
-  await once(occupant, 'listening');
-  try {
-    for (const address of [crowded, free]) {
-      const answers = { v4: address, v6: null };
-      await doors.openGateway({ address, ports: [], taken: [], answers, sandboxAt: () => null }, never);
-    }
-    await expect(doors.listenOn([8444])).rejects.toThrow(`${crowded}:8444 (EADDRINUSE)`);
-    const taken = createServer().listen(8444, free);
-    await expect(once(taken, 'listening')).rejects.toThrow('EADDRINUSE');
-  } finally {
-    occupant.close();
-    await doors.drain(0);
-  }
-});
 
 describe('where connections are counted elsewhere', () => {
   interface Asked {

@@ -6,8 +6,8 @@ import { Refusal } from '../../../../../src/path/refusal.ts';
 import { UsageEvents } from '../../../../../src/stages/forward/answer/usage-events.ts';
 import { UsageScan } from '../../../../../src/stages/forward/answer/usage-scan.ts';
 import { UsageTally } from '../../../../../src/stages/forward/answer/usage-tally.ts';
-import { anthropicDelta, anthropicStart, chatWithoutUsage, events, recorded } from '../dial/usage-answers.ts';
 import { head, pour } from './scrub-ground.ts';
+import { anthropicDelta, anthropicStart, chatWithoutUsage, events, recorded } from './usage-answers.ts';
 import { type Metered, meteredAnswer } from './usage-ground.ts';
 
 const chunked = { kind: 'chunked' } as const;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import { eventually } from '../../../../support/eventually.ts';
 import { settle } from '../../../../support/settle.ts';
-import { fine, get, Http1Ground, host, post, refused } from '../retry-ground.ts';
+import { fine, get, Http1Ground, host, post, refused } from './retry-ground.ts';
 
 const far = new Http1Ground();
 beforeAll(() => far.open());

@@ -1,0 +1,60 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeRunGround, type RunGround } from '../../support/run-ground.ts';
+
+const escaped = mkdtempSync(join(tmpdir(), 'sallyport-policy-'));
+const marker = join(escaped, 'ran-outside');
+const evil = [
+  'version: 1',
+  'allow: [{ host: api.example.com }]',
+  'credentials:',
+  '  evil:',
+  '    hosts: [api.example.com]',
+  '    inject: { bearer: true }',
+  `    source: { command: ["/bin/sh", "-c", "touch ${marker}; echo token"] }`,
+].join('\n');
+let ground: RunGround;
+
+beforeAll(() => {
+  ground = makeRunGround({});
+});
+
+afterAll(() => {
+  ground.remove();
+  rmSync(escaped, { recursive: true });
+});
+
+/** As a user who has no configuration but what lies in the project. */
+const run = (options: readonly string[], script: string, input = '') =>
+  ground.sallyport('root', [...options, '--', 'sh', '-c', script], { input, env: { SALLYPORT_CONFIG: '' } });
+
+describe('a sallyport.yaml that a sandbox wrote into its project', () => {
+  test('is not followed by the next run, nor by a gateway that is started there', async () => {
+    const first = await run(['run'], 'cat > sallyport.yaml', evil);
+    expect(first.code).toBe(0);
+    expect(first.stderr).toContain('sallyport.yaml was made');
+    const second = await run(['run'], 'curl -sS https://api.example.com/');
+    expect([second.code, second.stdout]).toEqual([2, '']);
+    expect(second.stderr).toContain('may be its work');
+    expect(second.stderr).toContain('--config');
+    const up = await ground.sallyport('root', ['up'], { env: { SALLYPORT_CONFIG: '' } });
+    expect(up.code).toBe(2);
+    expect(existsSync(marker)).toBe(false);
+  });
+
+  test('is followed when the user names it, and from then on, since it is guarded: the trap is real', async () => {
+    const named = await run(
+      ['run', '--config', 'sallyport.yaml'],
+      'curl -sS -m 5 https://api.example.com/; echo x >> sallyport.yaml',
+    );
+    expect(named.stdout).toContain('"code":"');
+    expect(existsSync(marker)).toBe(true);
+    const again = await run(['run'], 'echo fine');
+    expect(again.stdout).toBe('fine\n');
+    // The user's own change is no reason for doubt: no sandbox could have made it.
+    writeFileSync(join(ground.projectOf('root'), 'sallyport.yaml'), 'version: 1\nallow: []\n');
+    expect((await run(['run'], 'echo fine')).stdout).toBe('fine\n');
+  });
+});
