@@ -61,7 +61,8 @@ describe('the gateway asks a git server with the credential of the push', () => 
   test('the commits between two points', async () => {
     const between = await gateway.open('acme/widgets').commits([commits[4]!], [commits[1]!]);
     expect([...between.keys()].sort()).toEqual(commits.slice(2).sort());
-    expect(between.get(commits[3]!)).toEqual({ tree: (await idsOf(`${commits[3]}^{tree}`))[0], parents: [commits[2]] });
+    const { tree, parents } = between.get(commits[3]!)!;
+    expect({ tree, parents }).toEqual({ tree: (await idsOf(`${commits[3]}^{tree}`))[0], parents: [commits[2]] });
     expect((await gateway.open('acme/widgets').commits([commits[0]!], [commits[4]!])).size).toBe(0);
   });
 

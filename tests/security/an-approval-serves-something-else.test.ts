@@ -107,14 +107,14 @@ describe('an effect on a repository that is named by its number', () => {
   test('is not approved for every repository by who approves this one', async () => {
     const asks = { bot: new Set(['issue'] as const), user: new Set<never>() };
     const ground = openAskingStage({ ...githubPolicy, githubAsks: asks });
-    const held = ground.outcome(ground.flowOf('POST', 'https://api.github.com/repositories/7/issues/1/comments'));
+    const held = ground.outcome(ground.flowOf('POST', 'https://api.github.com/repositories/7/issues/1/labels'));
     expect(ground.desk.list()).toMatchObject([{ effect: 'issue', repository: null }]);
     const minutes = { answer: 'approve', for: 'minutes', minutes: 5, scope: 'path', by } as const;
     await expect(ground.desk.answer('q1', minutes)).rejects.toThrow('no repository is known by its name');
     await ground.desk.answer('q1', { answer: 'deny', by });
     expect(await held).toBe('approval.denied');
-    const comment = 'https://api.github.com/repos/acme/widgets/issues/7/comments';
-    expect(await ground.send('POST', comment)).toBe('asked');
+    const label = 'https://api.github.com/repos/acme/widgets/issues/7/labels';
+    expect(await ground.send('POST', label)).toBe('asked');
   });
 });
 
@@ -127,9 +127,10 @@ describe('an effect on GitHub that was approved for a while', () => {
     ...handMadePolicy({ allow, credentials, githubHosts: ['ghe.example.com'] }),
     githubAsks: asks,
   });
-  const comments = '/repos/acme/widgets/issues/7/comments';
-  const shown = `https://api.github.com${comments}`;
-  const enterprise = `https://ghe.example.com/api/v3${comments}`;
+  // Decided by its address: what a comment says is read.
+  const labels = '/repos/acme/widgets/issues/7/labels';
+  const shown = `https://api.github.com${labels}`;
+  const enterprise = `https://ghe.example.com/api/v3${labels}`;
   const minutes = { answer: 'approve', for: 'minutes', minutes: 5, by } as const;
 
   async function approvedEffect(scope: 'path' | 'host' = 'path') {

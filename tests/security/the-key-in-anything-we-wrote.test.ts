@@ -71,12 +71,14 @@ async function beBusy(): Promise<void> {
       await ask(host, get('elsewhere.example', '/v1/x'));
     }),
   );
+  // A login goes to the paths of inference alone.
+  await ask('api.anthropic.com', get('api.anthropic.com', '/v1/models', 'Authorization: Bearer placeholder\r\n'));
   clearInterval(watching);
   note('door', (await sendBare(gateway, 'memory.example:80', get('memory.example', '/v1/x'))).text);
   note('door', (await sendPlain(gateway, 'GARBAGE memory.example\r\n\r\n')).text);
   for (const host of ['memory.example', 'api.anthropic.com']) {
     const session = await openHttp2(gateway, host, { caPath: gateway.caPath });
-    for (const path of ['/v1/x', '/v1/unauthorized']) {
+    for (const path of ['/v1/x', '/v1/models', '/v1/unauthorized']) {
       const { headers, body } = await askHttp2(session, { ':path': path });
       note('door', JSON.stringify([headers, body.toString('latin1')]));
     }
