@@ -9,6 +9,7 @@ const refused = {
   verdict: 'refused',
   told: 'no',
   kind: 'http',
+  path: '/x',
   query: null,
 } as RecordBody;
 
