@@ -40,10 +40,10 @@ test.each([
   try {
     const children = readFileSync(`/proc/${prepared.pid}/task/${prepared.pid}/children`, 'utf8').trim().split(' ');
     expect(children).toHaveLength(1);
-    for (const pid of [prepared.pid, ...children]) {
-      expect(readFileSync(`/proc/${pid}/maps`, 'utf8')).not.toContain('planted');
-      expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('of-the-user');
-    }
+    const all = (file: string): string =>
+      [prepared.pid, ...children].map((pid) => readFileSync(`/proc/${pid}/${file}`, 'utf8')).join('\n');
+    expect(all('maps')).not.toContain('planted');
+    expect(all('environ')).not.toContain('of-the-user');
     expect(readFileSync(`/proc/${children[0]}/maps`, 'utf8')).toMatch(/libc\.|ld-musl|\/cat/);
   } finally {
     await prepared.discard();
