@@ -141,8 +141,9 @@ describe('what was asked for, refused, spent and used stands on the page', () =>
     expect(await textOf(figure.locator('.readout'))).toMatch(/^(now|\d\d:\d\d:\d\d): \$2\.00, 1,500 tokens$/);
     await page.getByText('The same as a table').click();
     const table = page.getByRole('table', { name: /Traffic and cost/ });
-    const cells = await table.getByRole('row').filter({ hasText: '$2.00' }).getByRole('cell').allTextContents();
-    expect(cells.slice(-2)).toEqual(['1,500', '$2.00']);
+    // Drawn anew with every step of ten seconds: a look in between finds no row.
+    const cells = table.getByRole('row').filter({ hasText: '$2.00' }).getByRole('cell');
+    await expect.poll(async () => (await cells.allTextContents()).slice(-2)).toEqual(['1,500', '$2.00']);
     await page.getByText('The same as a table').click();
   });
 
