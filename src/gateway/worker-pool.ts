@@ -37,13 +37,18 @@ import {
   type WorkerStart,
 } from './workers/worker-verbs.ts';
 
-export interface GatewayWorkersParts {
+export interface WorkerPoolOptions {
   readonly count: number;
   readonly entry: string;
   readonly env: NodeJS.ProcessEnv;
   /** What is the same for every worker at any time. */
   readonly start: Pick<WorkerStart, 'home' | 'config' | 'listen' | 'userKeys' | 'gatewayName'>;
   readonly seen: SeenByPolicy;
+  readonly log: Log;
+}
+
+/** What workers are served with. */
+export interface WorkerServices {
   readonly store: SharedStore;
   readonly registrations: SharedRegistrations;
   readonly registry: SandboxRegistry;
@@ -60,14 +65,13 @@ export interface GatewayWorkersParts {
     readonly inside: InsideApi;
     readonly approvals: { readonly set: ApprovalSet };
   };
-  readonly log: Log;
 }
 
 /** A worker that serves has a policy or a credential in force much sooner. */
 const inForceWithinMs = 10_000;
 
-export class GatewayWorkers {
-  readonly #parts: GatewayWorkersParts;
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions;
   readonly #supervisor: Supervisor;
   readonly #lives = new Set<ForkedWorker>();
   readonly #serving: ServingWorkers;
@@ -78,23 +82,14 @@ export class GatewayWorkers {
   readonly #listens = new Map<ForkedWorker, WorkerStart['listen']>();
   readonly #leases = new RecalledLeases();
 
-  constructor(parts: GatewayWorkersParts) {
-    this.#parts = parts;
-    this.#seen = parts.seen;
-    const { count, log, journal, shares, store, registry, known } = parts;
+  /** Has no worker until it is started: what must hold in all of them holds then in none. */
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options;
+    this.#seen = options.seen;
+    const { count, log } = options;
     this.#serving = new ServingWorkers(({ pid }) => log.error('a worker does not answer: it is ended', { pid }));
     this.#sockets = new PrivateSockets(privateSocketMode, this.#serving.takers);
-    this.#supervisor = new Supervisor({ count, start: (worker) => this.#fork(worker), log });
-    const tellHealth = (): void => this.#tellAll('journal', healthOf(journal, shares));
-    journal.onChange = tellHealth;
-    shares.onChange = tellHealth;
-    store.onAway((away) => this.#tellAll('away', { away: awayFor(away), identified: registry.identified }));
-    tellOfNew(known, (secrets) => this.#tellAll('known', secrets));
-    for (const record of registry.list()) this.#watchConfirmed(record);
-    registry.onRegistered((record) => {
-      this.#watchConfirmed(record);
-      if (record.containerId !== null) this.#tellAll('confirmed', { id: record.id, confirmed: record.confirmed });
-    });
+    this.#supervisor = new Supervisor({ count, log });
   }
 
   get live(): number {
@@ -115,9 +110,24 @@ export class GatewayWorkers {
   }
 
   /** Resolves when all serve, with the doors that are open. */
-  async start(): Promise<OpenDoors> {
-    await this.#supervisor.start();
+  async start(services: WorkerServices): Promise<OpenDoors> {
+    this.#follow(services);
+    await this.#supervisor.start((worker) => this.#fork(worker, services));
     return this.#doors!;
+  }
+
+  /** From now on workers hear what changes here. */
+  #follow({ journal, shares, store, registry, known }: WorkerServices): void {
+    const tellHealth = (): void => this.#tellAll('journal', healthOf(journal, shares));
+    journal.onChange = tellHealth;
+    shares.onChange = tellHealth;
+    store.onAway((away) => this.#tellAll('away', { away: awayFor(away), identified: registry.identified }));
+    tellOfNew(known, (secrets) => this.#tellAll('known', secrets));
+    for (const record of registry.list()) this.#watchConfirmed(record);
+    registry.onRegistered((record) => {
+      this.#watchConfirmed(record);
+      if (record.containerId !== null) this.#tellAll('confirmed', { id: record.id, confirmed: record.confirmed });
+    });
   }
 
   stop(graceMs: number): Promise<void> {
@@ -155,8 +165,9 @@ export class GatewayWorkers {
     record.onConfirmed = (confirmed) => this.#tellAll('confirmed', { id: record.id, confirmed });
   }
 
-  #fork(worker: number): ForkedWorker {
-    const { entry, env, log, registrations, store, registry, docker, known, people } = this.#parts;
+  #fork(worker: number, services: WorkerServices): ForkedWorker {
+    const { entry, env, log } = this.#options;
+    const { registrations, store, registry, docker, known, people } = services;
     const key = {};
     let unfollow = (): void => {};
     const follower: Follower = {
@@ -192,12 +203,12 @@ export class GatewayWorkers {
         begin: () => {
           // Not sooner: until it can hear, it has nothing to let go of.
           unfollow = registrations.follow(key, follower);
-          return this.#startOf(worker, life);
+          return this.#startOf(worker, life, services);
         },
-        beat: (beat) => this.#count(life, beat),
+        beat: (beat) => this.#count(life, beat, services),
         records: (records) => {
           try {
-            return this.#take(records);
+            return takeRecords(records, services);
           } catch (error) {
             log.error('a worker handed in a record that is none: it is ended', { worker, error });
             life.kill();
@@ -230,8 +241,9 @@ export class GatewayWorkers {
     return life;
   }
 
-  #startOf(worker: number, life: ForkedWorker): WorkerStart {
-    const { count, start, store, registry, journal, shares, secrets, known, people } = this.#parts;
+  #startOf(worker: number, life: ForkedWorker, services: WorkerServices): WorkerStart {
+    const { count, start } = this.#options;
+    const { store, registry, journal, shares, secrets, known, people } = services;
     // When none is left, the very doors that were open, also where any port would have done.
     const [open = this.#doors === null ? start.listen : listenOf(this.#doors)] = this.#listens.values();
     this.#listens.set(life, open);
@@ -250,21 +262,7 @@ export class GatewayWorkers {
     };
   }
 
-  #take(records: readonly unknown[]): null {
-    const { audit, secrets, registry, store } = this.#parts;
-    // All are looked at first: a worker that sends one that is none is not believed in the others either.
-    for (const record of records.map(readRecord)) {
-      audit.take(record);
-      if (record.credential !== null) secrets.noteUse(record.credential);
-      // With a proof: it was identified.
-      if (store.away === null && record.sandbox !== null && record.proof.length > 0)
-        registry.noteIdentified(record.sandbox);
-    }
-    return null;
-  }
-
-  #count(life: ForkedWorker, beat: Beat): ToPrimary['beat']['answer'] {
-    const { metrics, store, journal } = this.#parts;
+  #count(life: ForkedWorker, beat: Beat, { metrics, store, journal }: WorkerServices): ToPrimary['beat']['answer'] {
     this.#serving.hear(life, beat);
     for (let i = 0; i < beat.dialsOk; i++) metrics.countConnect(true);
     for (let i = 0; i < beat.dialsFailed; i++) metrics.countConnect(false);
@@ -279,7 +277,7 @@ export class GatewayWorkers {
 
   /** One that cannot do what it is told must not go on serving. */
   async #askAll(ask: (life: ForkedWorker) => Promise<unknown>): Promise<void> {
-    const { log } = this.#parts;
+    const { log } = this.#options;
     await Promise.all(
       [...this.#lives].map(async (life) => {
         try {
@@ -296,6 +294,18 @@ export class GatewayWorkers {
       }),
     );
   }
+}
+
+function takeRecords(records: readonly unknown[], { audit, secrets, registry, store }: WorkerServices): null {
+  // All are looked at first: a worker that sends one that is none is not believed in the others either.
+  for (const record of records.map(readRecord)) {
+    audit.take(record);
+    if (record.credential !== null) secrets.noteUse(record.credential);
+    // With a proof: it was identified.
+    if (store.away === null && record.sandbox !== null && record.proof.length > 0)
+      registry.noteIdentified(record.sandbox);
+  }
+  return null;
 }
 
 function healthOf({ healthy, state }: Journal, { over }: JournalShares): JournalHealth {
