@@ -168,6 +168,7 @@ export class WorkerPool {
   #fork(worker: number, services: WorkerServices): ForkedWorker {
     const { entry, env, log } = this.#options;
     const { registrations, store, registry, docker, known, people } = services;
+    const life = forkWorker({ entry, env });
     const key = {};
     let unfollow = (): void => {};
     const follower: Follower = {
@@ -189,9 +190,7 @@ export class WorkerPool {
     });
     const isRegistered = (sandbox: string): boolean => registry.lookUpId(sandbox) !== undefined;
     const peopleServer = createPeopleServer({ ...people, isRegistered });
-    const life: ForkedWorker = forkWorker({
-      entry,
-      env,
+    life.answer({
       onReady: (doors) => {
         this.#doors ??= doors;
         this.#serving.add(life);

@@ -51,7 +51,8 @@ export async function runWorker(): Promise<void> {
   const begun: Begun = { store: null, approvals: new ApprovalsInForce(), hasNewerApprovals: false };
   const built = promised<Built>();
   const drained = promised<void>();
-  const channel: ToParent = new Channel(parentEnd(), {
+  const channel: ToParent = new Channel(parentEnd());
+  channel.answer({
     onNonsense: (error) => {
       throw error;
     },
