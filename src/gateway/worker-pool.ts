@@ -2,6 +2,7 @@
 // must hold in all of them, and takes their records. This process serves no sandbox itself: no hostile byte is read here.
 
 import type { Log } from '../kit/text/log.ts';
+import { waitAtMost } from '../kit/wait-at-most.ts';
 import type { ApprovalSet, Asking, InsideApi } from '../path/approvals.ts';
 import type { SharedStore } from '../path/shared-store.ts';
 import { privateSocketMode } from '../stages/accept/doors/doors.ts';
@@ -17,9 +18,8 @@ import type { KnownSecrets } from '../stages/inject/scrub/known-secrets.ts';
 import { carryKnown, noteCarried, tellOfNew, valuesSetByHand } from '../stages/inject/secret-handover.ts';
 import type { SecretStore } from '../stages/inject/secret-store.ts';
 import type { DockerSandboxes } from './sandboxes/docker-sandboxes.ts';
+import { createApprovalsServer } from './workers/approvals-server.ts';
 import { type ForkedWorker, forkWorker } from './workers/fork-worker.ts';
-import { inTime } from './workers/in-time.ts';
-import { createPeopleServer } from './workers/people-server.ts';
 import { PrivateSockets } from './workers/private-sockets.ts';
 import { RecalledLeases } from './workers/recalled-leases.ts';
 import type { SeenByPolicy } from './workers/recorded-machine.ts';
@@ -189,7 +189,7 @@ export class WorkerPool {
       recall: (lease, kind) => life.channel.ask('recall', { key: lease, kind }),
     });
     const isRegistered = (sandbox: string): boolean => registry.lookUpId(sandbox) !== undefined;
-    const peopleServer = createPeopleServer({ ...people, isRegistered });
+    const approvalsServer = createApprovalsServer({ ...people, isRegistered });
     life.answer({
       onReady: (doors) => {
         this.#doors ??= doors;
@@ -198,7 +198,7 @@ export class WorkerPool {
       onNonsense: (error) => log.error('a worker said what no worker says: it is ended', { worker, error }),
       handlers: {
         ...server.handlers,
-        ...peopleServer.handlers,
+        ...approvalsServer.handlers,
         begin: () => {
           // Not sooner: until it can hear, it has nothing to let go of.
           unfollow = registrations.follow(key, follower);
@@ -232,7 +232,7 @@ export class WorkerPool {
     void life.ended.then(() => {
       unfollow();
       server.gone();
-      peopleServer.gone();
+      approvalsServer.gone();
       this.#lives.delete(life);
       this.#serving.delete(life);
       this.#listens.delete(life);
@@ -262,7 +262,7 @@ export class WorkerPool {
   }
 
   #count(life: ForkedWorker, beat: Beat, { metrics, store, journal }: WorkerServices): ToPrimary['beat']['answer'] {
-    this.#serving.hear(life, beat);
+    this.#serving.noteBeat(life, beat);
     for (let i = 0; i < beat.dialsOk; i++) metrics.countConnect(true);
     for (let i = 0; i < beat.dialsFailed; i++) metrics.countConnect(false);
     for (let i = 0; i < beat.unrecorded; i++) metrics.countUnrecorded();
@@ -282,7 +282,7 @@ export class WorkerPool {
         try {
           // One that begins has its time to do so, and asks then what is in force.
           const answer = ask(life).then(() => true);
-          if (await (this.#serving.has(life) ? inTime(answer, inForceWithinMs, false) : answer)) return;
+          if (await (this.#serving.has(life) ? waitAtMost(answer, inForceWithinMs, () => false) : answer)) return;
           throw new Error(`it did not answer within ${inForceWithinMs / 1000} seconds`);
         } catch (error) {
           if (life.channel.isClosed) return;

@@ -17,11 +17,11 @@ import { ConfiguredDoors } from './build/configured-doors.ts';
 import { createGatewayCore, type GatewayCore } from './build/gateway-core.ts';
 import { portsOf } from './build/open-gateway-doors.ts';
 import { sharingOf } from './build/open-store.ts';
+import { createApprovalsRelay } from './workers/approvals-relay.ts';
 import { Channel, type ChannelEnd, type Handlers } from './workers/channel.ts';
 import { Heartbeat } from './workers/heartbeat.ts';
 import { createIpcStore, type IpcStore } from './workers/ipc-store.ts';
 import { JournalRelay } from './workers/journal-relay.ts';
-import { createPeopleRelay } from './workers/people-relay.ts';
 import { ReplayedMachine } from './workers/recorded-machine.ts';
 import type { ToPrimary, ToWorker, WorkerStart } from './workers/worker-verbs.ts';
 
@@ -86,7 +86,7 @@ function answersFrom(begun: Begun, built: Promise<Built>, drained: () => void): 
     recall: ({ key, kind }) => begun.store?.recall(key, kind) ?? 0,
     away: async ({ away, identified }) => {
       const { registry } = await built;
-      begun.store?.hear(away);
+      begun.store?.setAway(away);
       for (const id of identified) registry.noteIdentified(id);
       return null;
     },
@@ -102,7 +102,7 @@ function answersFrom(begun: Begun, built: Promise<Built>, drained: () => void): 
       return null;
     },
     journal: async (health) => {
-      (await built).relay.hear(health);
+      (await built).relay.setHealth(health);
       return null;
     },
     secret: async ({ name, value }) => {
@@ -184,7 +184,7 @@ async function build(
       else counts.dialsFailed++;
     },
     confirm: confirmBy(channel, registry),
-    ...createPeopleRelay({ channel, flushRecords: () => relay.flush() }),
+    ...createApprovalsRelay({ channel, flushRecords: () => relay.flush() }),
     approvals,
     spoolDirectory: places.spoolDirectory,
     processes: start.workers,
@@ -198,7 +198,7 @@ async function build(
     const report = { ...counts, openConnections: doors.openConnections, openCircuits: forward.openCircuits };
     counts.dialsOk = counts.dialsFailed = counts.unrecorded = 0;
     const { gateways } = await channel.ask('beat', report);
-    store.hearGateways(gateways);
+    store.setGateways(gateways);
   });
   noteCarried(core.known, start.known);
   for (const [name, value] of start.secrets) core.secrets.set(name, value);

@@ -52,6 +52,6 @@ test('the workers of four gateways have no more together than the limit', async 
 
 test('also when the other gateways came after the workers had begun', async () => {
   const workers = gateways.flatMap((store) => twoWorkersOf(store, { gateways: 1 }));
-  for (const worker of workers) worker.hearGateways(4);
+  for (const worker of workers) worker.setGateways(4);
   expect(await takenBy(workers, 'told later')).toBeLessThanOrEqual(rate.burst);
 });

@@ -213,7 +213,7 @@ return mine`);
  * ARGV: key, instance, all it ever counted, ms to keep, all that the journal of its gateway has from before. The sum of all.
  * What the earlier processes of that gateway have told is in the journal too: only what is missing of it is added.
  */
-export const tellTally = script(`
+export const reportTally = script(`
 local key, instance = ARGV[1], ARGV[2]
 local function nameOf(field) return string.match(field, '^(.*)#') or field end
 local told, others = 0, 0

@@ -65,10 +65,10 @@ describe('the journal of a worker', () => {
 
   test('is as healthy as the journal itself, as far as it was told', () => {
     const { relay } = relayWith();
-    relay.hear({ healthy: false, reason: 'the disk is full', over: [] });
+    relay.setHealth({ healthy: false, reason: 'the disk is full', over: [] });
     expect(relay.healthy).toBe(false);
     expect(relay.state).toEqual({ kind: 'failing', reason: 'the disk is full' });
-    relay.hear(ok);
+    relay.setHealth(ok);
     expect(relay.healthy).toBe(true);
   });
 

@@ -1,34 +1,34 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLeasedMeters } from '../../../../src/gateway/store/leased-meters.ts';
-import { lendMeters } from '../../../../src/gateway/store/lend-meters.ts';
 import { LocalMeters } from '../../../../src/gateway/store/local-meters.ts';
 import { LocalTallies } from '../../../../src/gateway/store/local-tallies.ts';
-import type { MeterLender } from '../../../../src/gateway/store/meter-lender.ts';
+import { createMeterLeases } from '../../../../src/gateway/store/meter-leases.ts';
+import { createQuotaServer } from '../../../../src/gateway/store/quota-server.ts';
+import type { QuotaSource } from '../../../../src/gateway/store/quota-source.ts';
 import { ReplicatedTallies } from '../../../../src/gateway/store/replicated-tallies.ts';
 
-/** One that counts, several that borrow from it, and a clock for all. */
-function ground(borrowers: number) {
+/** One that counts, several that lease from it, and a clock for all. */
+function ground(processes: number) {
   let nowMs = 1000;
   const state = { now: () => nowMs, awayNow: false, asked: 0 };
   const counting = new LocalMeters(state.now);
   const tallies = new LocalTallies(state.now);
-  const sides = Array.from({ length: borrowers }, () => {
-    const lender = lendMeters(counting, tallies);
-    const asking: MeterLender = {
-      ...lender,
+  const sides = Array.from({ length: processes }, () => {
+    const quota = createQuotaServer(counting, tallies);
+    const asking: QuotaSource = {
+      ...quota,
       draw: (...args) => {
         state.asked++;
-        return state.awayNow ? Promise.reject(new Error('away')) : lender.draw(...args);
+        return state.awayNow ? Promise.reject(new Error('away')) : quota.draw(...args);
       },
       places: (...args) => {
         state.asked++;
-        return state.awayNow ? Promise.reject(new Error('away')) : lender.places(...args);
+        return state.awayNow ? Promise.reject(new Error('away')) : quota.places(...args);
       },
     };
     const away = () => state.awayNow;
-    const meters = createLeasedMeters(asking, { now: state.now, away, peers: () => borrowers });
-    return { meters, lender };
+    const meters = createMeterLeases(asking, { now: state.now, away, peers: () => processes });
+    return { meters, quota };
   });
   const pass = (ms: number) => {
     nowMs += ms;
@@ -129,7 +129,7 @@ describe('a rate that is lent', () => {
     meters.close();
   });
 
-  test('a lender that goes away is not a burst anew: a share begins with what was not used', async () => {
+  test('a source that goes away is not a burst anew: a share begins with what was not used', async () => {
     const { sides, state, pass } = ground(2);
     const rate = { perSecond: 1, burst: 20 };
     const takenBy = async (side: number, count: number) => {
@@ -163,7 +163,7 @@ describe('a rate that is lent to who cannot wait', () => {
       fc.asyncProperty(
         moves,
         fc.integer({ min: 1, max: 30 }),
-        // Of fewer than two for each borrower, each has one.
+        // Of fewer than two for each, each has one.
         fc.integer({ min: 6, max: 60 }),
         async (asked, perSecond, burst) => {
           const { sides, pass, now } = ground(3);
@@ -199,7 +199,7 @@ describe('a rate that is lent to who cannot wait', () => {
     for (const side of sides) side.meters.close();
   });
 
-  test('a lender that is away leaves each its part', async () => {
+  test('a source that is away leaves each its part', async () => {
     const { sides, state } = ground(2);
     state.awayNow = true;
     let granted = 0;
@@ -243,16 +243,16 @@ describe('places that are lent', () => {
       fc.asyncProperty(moves, fc.constantFrom(3, 16, 33), async (asked, limit) => {
         const counting = new LocalMeters();
         const sides = [0, 1].map(() => {
-          const lender = lendMeters(counting, new LocalTallies());
-          const late: MeterLender = {
-            ...lender,
+          const quota = createQuotaServer(counting, new LocalTallies());
+          const late: QuotaSource = {
+            ...quota,
             async places(...args) {
-              const has = await lender.places(...args);
+              const has = await quota.places(...args);
               await new Promise((resolve) => setImmediate(resolve));
               return has;
             },
           };
-          return createLeasedMeters(late);
+          return createMeterLeases(late);
         });
         const held = [0, 0];
         const asking: unknown[] = [];
@@ -274,11 +274,11 @@ describe('places that are lent', () => {
     );
   });
 
-  test('those of a borrower that has died are free', async () => {
+  test('those of a process that has died are free', async () => {
     const { sides, pass } = ground(2);
     expect(await sides[0]!.meters.hold('k', 1)).toBe(0);
     expect(await sides[1]!.meters.hold('k', 1)).toBeGreaterThan(0);
-    sides[0]!.lender.gone();
+    sides[0]!.quota.gone();
     pass(100);
     expect(await sides[1]!.meters.hold('k', 1)).toBe(0);
     for (const { meters } of sides) meters.close();
@@ -307,8 +307,8 @@ describe('sums that are told', () => {
     const side = (index: number, loses: boolean) =>
       new ReplicatedTallies(
         {
-          async tell(...args) {
-            const total = await sides[index]!.lender.tell(...args);
+          async report(...args) {
+            const total = await sides[index]!.quota.report(...args);
             if (loses && lost++ % 2 === 0) throw new Error('the answer was lost');
             return total;
           },

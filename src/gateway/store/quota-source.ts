@@ -9,7 +9,7 @@ export interface Drawn {
   readonly waitMs: WaitMs;
 }
 
-export interface MeterLender {
+export interface QuotaSource {
   /** Up to `wanted`, but `least` or nothing. */
   draw(key: string, rate: MeterRate, least: number, wanted: number): Promise<Drawn>;
   /** What was drawn and not used. Nobody waits for it. */
@@ -23,16 +23,16 @@ export interface MeterLender {
   places(key: string, limit: number, held: number, wanted: number): Promise<number>;
 }
 
-export interface TallyLender {
+export interface TallySource {
   /**
    * `own`: all that this borrower ever counted under the key, not what was added since. `recalled`: what is known to have been
    * counted here before this borrower began, whoever told it then. The sum of all of them.
    */
-  tell(key: string, own: number, keepMs: number, recalled: number): Promise<number>;
+  report(key: string, own: number, keepMs: number, recalled: number): Promise<number>;
 }
 
 /** What a borrower knows of the lender. */
-export interface LenderState {
+export interface SourceState {
   /** It does not answer: each borrower has its share. */
   away(): boolean;
   /** How many borrowers there are, this one among them, as last known. */

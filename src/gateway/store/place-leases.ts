@@ -3,7 +3,7 @@
 // lender is away: then up to its share of the limit.
 import type { WaitMs } from '../../path/shared-store.ts';
 import { placeWaitMs } from './local-meters.ts';
-import type { LenderState, MeterLender } from './meter-lender.ts';
+import type { QuotaSource, SourceState } from './quota-source.ts';
 
 /** Of so many places one is kept in hand, of twice as many two, and never more than these. */
 const placesForOneInHand = 16;
@@ -12,14 +12,14 @@ const idleMs = 2000;
 /** A refusal is believed for so long: a flood of questions would tell nothing new. */
 const refusedMs = 50;
 /** Said anew before whoever keeps the count forgets a quiet borrower (redis-meters.ts: ten minutes). */
-const sayAgainMs = 120_000;
+const reportAgainMs = 120_000;
 
 interface Room {
   limit: number;
   held: number;
   leased: number;
   usedAtMs: number;
-  saidAtMs: number;
+  reportedAtMs: number;
   refusedUntilMs: number;
   asking: boolean;
   /** What it has changed since the question that is under way. */
@@ -27,13 +27,13 @@ interface Room {
   waiting: ((waitMs: WaitMs) => void)[];
 }
 
-export class LeasedPlaces {
-  readonly #lender: MeterLender;
-  readonly #state: LenderState;
+export class PlaceLeases {
+  readonly #source: QuotaSource;
+  readonly #state: SourceState;
   readonly #rooms = new Map<string, Room>();
 
-  constructor(lender: MeterLender, state: LenderState) {
-    this.#lender = lender;
+  constructor(source: QuotaSource, state: SourceState) {
+    this.#source = source;
     this.#state = state;
   }
 
@@ -67,7 +67,7 @@ export class LeasedPlaces {
     for (const [key, room] of this.#rooms) {
       const idle = nowMs - room.usedAtMs >= idleMs && room.leased > room.held;
       const many = room.leased - room.held > inHand(room.limit);
-      if (idle || many || nowMs - room.saidAtMs >= sayAgainMs) this.#settle(key, room);
+      if (idle || many || nowMs - room.reportedAtMs >= reportAgainMs) this.#settle(key, room);
       else this.#forgetEmpty(key, room);
     }
   }
@@ -77,12 +77,12 @@ export class LeasedPlaces {
     const room = this.#rooms.get(key);
     if (room === undefined || room.asking || this.#state.away()) return 0;
     const unused = room.leased - room.held;
-    if (unused > 0) await this.#say(key, room, room.held);
+    if (unused > 0) await this.#report(key, room, room.held);
     return unused;
   }
 
   /** After the lender was away it may know of nothing. */
-  sayAll(): void {
+  reportAll(): void {
     for (const [key, room] of this.#rooms) this.#settle(key, room);
   }
 
@@ -91,7 +91,7 @@ export class LeasedPlaces {
     if (room === undefined) {
       const none = { held: 0, leased: 0, refusedUntilMs: 0, asking: false, stale: false };
       const nowMs = this.#state.now();
-      room = { ...none, limit, usedAtMs: nowMs, saidAtMs: nowMs, waiting: [] };
+      room = { ...none, limit, usedAtMs: nowMs, reportedAtMs: nowMs, waiting: [] };
       this.#rooms.set(key, room);
     }
     if (room.limit !== limit) room.refusedUntilMs = 0;
@@ -126,17 +126,17 @@ export class LeasedPlaces {
     }
     const idle = this.#state.now() - room.usedAtMs >= idleMs && room.waiting.length === 0;
     const wanted = room.held + room.waiting.length + (idle ? 0 : inHand(room.limit));
-    void this.#say(key, room, wanted);
+    void this.#report(key, room, wanted);
   }
 
-  #say(key: string, room: Room, wanted: number): Promise<void> {
+  #report(key: string, room: Room, wanted: number): Promise<void> {
     const asking = room.waiting.length;
     room.asking = true;
     room.stale = false;
-    room.saidAtMs = this.#state.now();
+    room.reportedAtMs = this.#state.now();
     // What goes back is no longer ours from this moment on, not only when it has arrived there.
     room.leased = Math.min(room.leased, Math.max(wanted, room.held));
-    return this.#lender.places(key, room.limit, room.held, Math.min(wanted, Math.max(room.limit, room.held))).then(
+    return this.#source.places(key, room.limit, room.held, Math.min(wanted, Math.max(room.limit, room.held))).then(
       (leased) => this.#settled(key, room, leased, asking),
       () => {
         room.asking = false;

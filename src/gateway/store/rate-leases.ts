@@ -3,7 +3,7 @@
 // what cannot wait for the lender at all, half is parted among the borrowers once and for all, and half is drawn in advance.
 import type { MeterRate, WaitMs } from '../../path/shared-store.ts';
 import { LocalMeters } from './local-meters.ts';
-import type { LenderState, MeterLender } from './meter-lender.ts';
+import type { QuotaSource, SourceState } from './quota-source.ts';
 
 /** No lease is more than this part of the burst, so that others find something there. */
 const partOfBurst = 10;
@@ -26,16 +26,16 @@ interface Lease {
   waiting: Waiting[];
 }
 
-export class LeasedRates {
-  readonly #lender: MeterLender;
-  readonly #state: LenderState;
+export class RateLeases {
+  readonly #source: QuotaSource;
+  readonly #state: SourceState;
   readonly #leases = new Map<string, Lease>();
   readonly #share: LocalMeters;
   /** This borrower's part of what is parted. */
   readonly #part: LocalMeters;
 
-  constructor(lender: MeterLender, state: LenderState) {
-    this.#lender = lender;
+  constructor(source: QuotaSource, state: SourceState) {
+    this.#source = source;
     this.#state = state;
     this.#share = new LocalMeters(state.now);
     this.#part = new LocalMeters(state.now);
@@ -136,7 +136,7 @@ export class LeasedRates {
   #giveBack(key: string, lease: Lease, amount: number): void {
     if (amount <= 0) return;
     lease.left -= amount;
-    if (!this.#state.away()) this.#lender.giveBack(key, lease.rate, amount);
+    if (!this.#state.away()) this.#source.giveBack(key, lease.rate, amount);
   }
 
   /** One question at a time for a key: whoever comes meanwhile waits for it, and asks the next one. */
@@ -146,7 +146,7 @@ export class LeasedRates {
     const needed = lease.waiting.reduce((sum, { amount }) => sum + amount, 0);
     const least = Math.max(1, (lease.waiting[0]?.amount ?? 1) - lease.left);
     const wanted = Math.max(least, needed - lease.left + ahead);
-    this.#lender.draw(key, rate, least, wanted).then(
+    this.#source.draw(key, rate, least, wanted).then(
       ({ granted, waitMs }) => {
         lease.asking = false;
         lease.left += granted;
