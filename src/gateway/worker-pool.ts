@@ -78,7 +78,7 @@ export class WorkerPool {
   readonly #sockets: PrivateSockets;
   #seen: SeenByPolicy;
   #doors: OpenDoors | null = null;
-  /** What each was told to open. All alike: node:cluster knows a socket that is shared by how it was asked for. */
+  /** What each worker has to open. All alike: node:cluster knows a socket that is shared by how it was asked for. */
   readonly #listens = new Map<ForkedWorker, WorkerStart['listen']>();
   readonly #leases = new RecalledLeases();
 
@@ -274,7 +274,7 @@ export class WorkerPool {
     for (const { channel } of this.#lives) channel.tell(verb, body);
   };
 
-  /** One that cannot do what it is told must not go on serving. */
+  /** A worker that cannot do what it is asked must not go on serving. */
   async #askAll(ask: (life: ForkedWorker) => Promise<unknown>): Promise<void> {
     const { log } = this.#options;
     await Promise.all(

@@ -224,7 +224,7 @@ async function serve(channel: ToParent, start: WorkerStart, { live, registry, co
   channel.tell('ready', configured.byKind);
 }
 
-/** Docker is asked by the other process; what it said of a sandbox since its first traffic is told. */
+/** The primary asks Docker; it reports what Docker said of a sandbox since its first traffic. */
 function confirmBy(channel: ToParent, registry: SandboxRegistry): (address: string) => Promise<void> | null {
   const met = new WeakSet<SandboxRecord>();
   return (address) => {

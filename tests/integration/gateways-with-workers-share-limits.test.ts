@@ -24,8 +24,8 @@ afterAll(() => server.stop());
 function twoWorkersOf(store: SharedStore, known: Pick<SharedStore, 'gateways'> = store): IpcStore[] {
   const parts = { registrations: new SharedRegistrations(store.registrations), leases: new RecalledLeases() };
   const { meters, tallies, vault, locks } = store;
-  const lent = { meters, tallies, vault, locks, gateways: known.gateways };
-  return [1, 2].map(() => besideWorker({ ...parts, store: lent }).worker);
+  const served = { meters, tallies, vault, locks, gateways: known.gateways };
+  return [1, 2].map(() => besideWorker({ ...parts, store: served }).worker);
 }
 
 /** Each asks for all of it, again and again. */

@@ -8,21 +8,21 @@ import { createAdminApi } from '../admin-api.ts';
 import { guardedFiles } from '../config/guarded-files.ts';
 import type { StartOptions } from '../contract.ts';
 import { noNamespaces } from '../sandboxes/namespace-sandboxes.ts';
-import { buildDashboard, type PageForPeople } from './build-dashboard.ts';
+import { buildDashboard, type GatewayDashboard } from './build-dashboard.ts';
 import type { Primary } from './build-primary.ts';
 import { describeControls } from './live-controls.ts';
-import type { Kept } from './open-kept.ts';
+import type { KeptState } from './open-kept.ts';
 import { isPastGrace, storeWarnings } from './open-store.ts';
 
 export interface ForPeople {
-  readonly page: PageForPeople;
+  readonly page: GatewayDashboard;
   readonly api: AdminPorts;
   readonly controls: () => LiveControl[];
   /** What the operator should hear, at the start and whenever health is asked for. */
   readonly warnings: () => string[];
 }
 
-export function buildForPeople(options: StartOptions, kept: Kept, primary: Primary): ForPeople {
+export function buildForPeople(options: StartOptions, kept: KeptState, primary: Primary): ForPeople {
   const { policy, registry, records, places, log } = kept;
   const { workers, approvals, core, configured } = primary;
   const { doors, forward } = core;
@@ -56,7 +56,7 @@ export function buildForPeople(options: StartOptions, kept: Kept, primary: Prima
   return { page, api, controls, warnings };
 }
 
-function controlsOf(kept: Kept, primary: Primary, page: PageForPeople): LiveControl[] {
+function controlsOf(kept: KeptState, primary: Primary, page: GatewayDashboard): LiveControl[] {
   const { workers, docker, approvals, core, configured } = primary;
   return describeControls({
     policy: kept.policy(),
@@ -78,7 +78,7 @@ function controlsOf(kept: Kept, primary: Primary, page: PageForPeople): LiveCont
 
 function healthOf(
   options: StartOptions,
-  { policy, records, opened, openedWith, ca, registry }: Kept,
+  { policy, records, opened, openedWith, ca, registry }: KeptState,
   { workers, configured }: Primary,
   controls: LiveControl[],
   warnings: string[],
@@ -100,7 +100,7 @@ function healthOf(
   };
 }
 
-function warningsOf({ live, ca, processes }: Kept, { configured }: Primary): string[] {
+function warningsOf({ live, ca, processes }: KeptState, { configured }: Primary): string[] {
   const rejected = live.rejected === null ? [] : [`the configuration file is not in force: ${live.rejected.message}`];
   const { warnings, limits } = live.current;
   const files = openFilesWarnings(openFileLimit(), processes, limits.gateway.connections);

@@ -11,7 +11,7 @@ import { type Approvals, buildApprovals } from './build-approvals.ts';
 import { ConfiguredDoors } from './configured-doors.ts';
 import { createGatewayCore, type GatewayCore } from './gateway-core.ts';
 import { portsOf } from './open-gateway-doors.ts';
-import type { Kept } from './open-kept.ts';
+import type { KeptState } from './open-kept.ts';
 import { storeWarnings } from './open-store.ts';
 
 export interface Primary {
@@ -26,7 +26,7 @@ export interface Primary {
   readonly publisher: TrustPublisher;
 }
 
-export function buildPrimary(options: StartOptions, kept: Kept): Primary {
+export function buildPrimary(options: StartOptions, kept: KeptState): Primary {
   const { live, policy, recorded, registry, records, ca, log } = kept;
   const workers = buildWorkerPool(options, kept);
   const rollout = new PolicyRollout(live, recorded, workers);
@@ -60,7 +60,7 @@ export function buildPrimary(options: StartOptions, kept: Kept): Primary {
   return primary;
 }
 
-function buildWorkerPool(options: StartOptions, kept: Kept): WorkerPool | null {
+function buildWorkerPool(options: StartOptions, kept: KeptState): WorkerPool | null {
   if (kept.shared === null) return null;
   return new WorkerPool({
     count: kept.processes,
@@ -78,7 +78,7 @@ function buildWorkerPool(options: StartOptions, kept: Kept): WorkerPool | null {
   });
 }
 
-function buildCore(options: StartOptions, kept: Kept, docker: DockerSandboxes, approvals: Approvals): GatewayCore {
+function buildCore(options: StartOptions, kept: KeptState, docker: DockerSandboxes, approvals: Approvals): GatewayCore {
   const { calm, metrics, feed, shares } = kept.records;
   const { store, sharing } = kept.opened;
   return createGatewayCore({
@@ -105,7 +105,7 @@ function buildCore(options: StartOptions, kept: Kept, docker: DockerSandboxes, a
 }
 
 /** What follows when a sandbox is unregistered, and when another policy is in force. */
-function followChanges(kept: Kept, primary: Primary): void {
+function followChanges(kept: KeptState, primary: Primary): void {
   const { live, registry, records, openedWith, log } = kept;
   const { workers, docker, core, namespaces, publisher } = primary;
   registry.onRemoved((id) => {

@@ -18,7 +18,7 @@ import { loadTablesFor } from './built-in-tables.ts';
 import { openRecords, type Records } from './open-records.ts';
 import { type OpenedStore, openStore } from './open-store.ts';
 
-export interface Kept extends FoundPolicy {
+export interface KeptState extends FoundPolicy {
   readonly log: Log;
   readonly places: Places;
   readonly live: LivePolicy;
@@ -41,7 +41,7 @@ export interface Kept extends FoundPolicy {
   close(): Promise<void>;
 }
 
-export async function openKept(options: StartOptions): Promise<Kept> {
+export async function openKept(options: StartOptions): Promise<KeptState> {
   // Workers start with these variables, so they are copied before a credential is taken out.
   const startedWith = { ...process.env };
   // Before any credential is read.
@@ -85,7 +85,7 @@ function openRegistry({
   shared,
   places,
   log,
-}: Pick<Kept, 'policy' | 'opened' | 'shared' | 'places' | 'log'>): Promise<SandboxRegistry> {
+}: Pick<KeptState, 'policy' | 'opened' | 'shared' | 'places' | 'log'>): Promise<SandboxRegistry> {
   return SandboxRegistry.open({
     store: shared === null ? store : shared.within(store),
     ...(sharing !== null && { sharing }),

@@ -9,13 +9,13 @@ import type { WorkerPool } from '../worker-pool.ts';
 import type { OpenDoors } from '../workers/worker-verbs.ts';
 import type { ForPeople } from './build-people.ts';
 import type { Primary } from './build-primary.ts';
-import type { Kept } from './open-kept.ts';
+import type { KeptState } from './open-kept.ts';
 
 const drainMs = 10_000;
 
 export async function startServing(
   options: StartOptions,
-  kept: Kept,
+  kept: KeptState,
   primary: Primary,
   people: ForPeople,
 ): Promise<Gateway> {
@@ -58,7 +58,7 @@ export async function startServing(
 }
 
 /** Private sockets first, then what Docker knows, then the doors of the configuration. */
-async function openDoors(options: StartOptions, kept: Kept, primary: Primary, people: ForPeople): Promise<void> {
+async function openDoors(options: StartOptions, kept: KeptState, primary: Primary, people: ForPeople): Promise<void> {
   const { registry, policy, opened } = kept;
   const { workers, docker, core, configured } = primary;
   for (const record of registry.list()) {
@@ -70,7 +70,7 @@ async function openDoors(options: StartOptions, kept: Kept, primary: Primary, pe
   if (configured.identityCa !== null) await opened.agreeOnIdentityCa(configured.identityCa.certificatePem);
 }
 
-function startWorkers(kept: Kept, { docker, core, approvals }: Primary, workers: WorkerPool): Promise<OpenDoors> {
+function startWorkers(kept: KeptState, { docker, core, approvals }: Primary, workers: WorkerPool): Promise<OpenDoors> {
   const { registry, shared, opened, records } = kept;
   const { audit, secrets, known } = core;
   return workers.start({
@@ -88,7 +88,7 @@ function startWorkers(kept: Kept, { docker, core, approvals }: Primary, workers:
   });
 }
 
-function summaryOf({ places, ca, policy }: Kept, { configured, core }: Primary, people: ForPeople): StartSummary {
+function summaryOf({ places, ca, policy }: KeptState, { configured, core }: Primary, people: ForPeople): StartSummary {
   return {
     doors: configured.described,
     adminSocket: places.adminSocket,

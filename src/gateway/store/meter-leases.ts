@@ -1,5 +1,5 @@
-// Limits that are counted elsewhere (by Redis, or by the first process of a gateway), decided here from what was taken in
-// advance. All borrowers together are never granted more than the lender gave. Never keeps the process alive.
+// Limits that another process counts (Redis, or the first process of a gateway), decided here from leases taken in advance.
+// All processes together never grant more than the source of the quota gave them. Never keeps the process alive.
 import type { MeterRate, SharedMeters, WaitMs } from '../../path/shared-store.ts';
 import { PlaceLeases } from './place-leases.ts';
 import type { QuotaSource, SourceState } from './quota-source.ts';
@@ -9,9 +9,9 @@ import { ReplicatedSpending } from './replicated-spending.ts';
 const tickMs = 1000;
 
 export interface MeterLeases extends SharedMeters {
-  /** After the lender was away: it is told again what is held here. */
+  /** After the source was away: reports again what this process holds. */
   reportAll(): void;
-  /** What is in hand and not used goes to whoever calls it back; how much that is. */
+  /** Gives up what is leased and not used. Resolves to how much that is. */
   recall(key: string, kind: 'rate' | 'places'): number | Promise<number>;
   /** What happens once a second; for tests with a clock of their own. */
   tick(): void;
@@ -19,7 +19,7 @@ export interface MeterLeases extends SharedMeters {
   close(): void;
 }
 
-/** `now`: milliseconds that never run backwards. Without `away` the lender is always there; without `peers` there is one. */
+/** `now`: milliseconds that never run backwards. Without `away` the source always answers; without `peers` this process is alone. */
 export function createMeterLeases(source: QuotaSource, given: Partial<SourceState> = {}): MeterLeases {
   const state: SourceState = {
     now: given.now ?? (() => performance.now()),

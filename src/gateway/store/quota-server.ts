@@ -1,14 +1,14 @@
-// The lender's side on top of any meters and tallies: what the first process of a gateway answers its workers with. What a
-// borrower has in places comes back when it is gone; what it had drawn does not, which is on the safe side.
+// Answers one worker from the meters and tallies of the gateway's first process. When the worker is gone, its places are free
+// again; what it had drawn of a rate is not given back, which is on the safe side.
 import type { MeterRate, SharedMeters, SharedTallies, WaitMs } from '../../path/shared-store.ts';
 import type { Drawn, QuotaSource, TallySource } from './quota-source.ts';
 
 export interface QuotaServer extends QuotaSource, TallySource {
-  /** It has died: its places are free. */
+  /** The worker has died: its places are free. */
   gone(): void;
 }
 
-/** One for each borrower. Calls about one key must come one after the other, as the borrowing side makes them. */
+/** One for each worker. Calls about one key must come one after the other, as the leases make them. */
 export function createQuotaServer(meters: SharedMeters, tallies: SharedTallies): QuotaServer {
   const places = new Map<string, number>();
   const reported = new Map<string, { own: number; untilMs: number }>();

@@ -1,5 +1,5 @@
-// What the one place that counts for all (Redis, or the first process of a gateway) lends to those that decide in advance.
-// Shapes only. Each rejection means that it did not answer: then nothing was promised, though something may have been taken.
+// What processes ask of the one that counts for all of them (Redis, or the first process of a gateway). Types only. A rejection
+// means that it did not answer: then nothing was granted, though it may have counted something as taken.
 import type { MeterRate, WaitMs } from '../../path/shared-store.ts';
 
 export interface Drawn {
@@ -17,25 +17,25 @@ export interface QuotaSource {
   /** Counts what is gone already. What is left then; less than nothing is a debt; null: there is none, more is not known. */
   spend(key: string, rate: MeterRate, amount: number): Promise<number | null>;
   /**
-   * How many places the borrower has from now on: `wanted` or what is free, never fewer than `held`, which are taken already.
-   * Says all of it each time, so that a repeated or lost call changes nothing.
+   * How many places the process has from now on: `wanted` or what is free, never fewer than `held`, which are taken already.
+   * Each call reports all of it, so that a repeated or lost call changes nothing.
    */
   places(key: string, limit: number, held: number, wanted: number): Promise<number>;
 }
 
 export interface TallySource {
   /**
-   * `own`: all that this borrower ever counted under the key, not what was added since. `recalled`: what is known to have been
-   * counted here before this borrower began, whoever told it then. The sum of all of them.
+   * `own`: all that this process ever counted under the key, not what was added since. `recalled`: what this gateway's journal
+   * says was counted before this process began, whoever reported it then. Resolves to the sum over all processes.
    */
   report(key: string, own: number, keepMs: number, recalled: number): Promise<number>;
 }
 
-/** What a borrower knows of the lender. */
+/** What a process knows of its source. */
 export interface SourceState {
-  /** It does not answer: each borrower has its share. */
+  /** The source does not answer: each process has its share. */
   away(): boolean;
-  /** How many borrowers there are, this one among them, as last known. */
+  /** How many processes there are, this one among them, as last known. */
   peers(): number;
   /** Milliseconds that never run backwards. */
   now(): number;

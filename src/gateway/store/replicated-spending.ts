@@ -1,5 +1,5 @@
-// Bytes that are counted elsewhere: counted here at once and told soon, many together. What is owed is what the lender said
-// last, and what went through here since. Never holds anything up: whoever spends asks for the debt before the next time.
+// Bytes that another process counts: counted here at once and reported soon, many together. What is owed is what the source
+// said last, and what went through here since. Never delays anybody: who spends asks for the debt before the next time.
 import type { MeterRate, WaitMs } from '../../path/shared-store.ts';
 import { LocalMeters } from './local-meters.ts';
 import type { QuotaSource, SourceState } from './quota-source.ts';
@@ -16,7 +16,7 @@ interface Spent {
 export class ReplicatedSpending {
   readonly #source: QuotaSource;
   readonly #state: SourceState;
-  /** What the lender's bucket holds, as far as known here. */
+  /** What the bucket of the source holds, as far as known here. */
   readonly #estimate: LocalMeters;
   readonly #spent = new Map<string, Spent>();
   #timer: NodeJS.Timeout | null = null;
@@ -48,7 +48,7 @@ export class ReplicatedSpending {
     for (const [key, spent] of this.#spent) if (!spent.reporting) this.#reportOne(key, spent);
   }
 
-  /** While the lender is away it is not told later: its bucket has filled up meanwhile as if nobody had spent. */
+  /** What was spent while the source is away is never reported: its bucket fills up meanwhile as if nobody had spent. */
   #reportOne(key: string, spent: Spent): void {
     const { rate, unreported } = spent;
     spent.unreported = 0;

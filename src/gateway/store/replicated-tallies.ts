@@ -1,12 +1,12 @@
-// Sums that are kept elsewhere: counted here at once, told soon, and known with what others reported, a second old at most. Each
-// borrower says all that it ever counted, so that saying it twice, or again after a loss, changes nothing. What is recalled
-// from before is said beside it, for the lender may know it already.
+// Sums that another process keeps: counted here at once, reported soon, and known with what others reported, a second old at
+// most. Each report is all that this process ever counted, so that a second report, or one after a loss, changes nothing. What
+// is recalled from before is reported beside it, because the source may know it already.
 import type { SharedTallies } from '../../path/shared-store.ts';
 import type { SourceState, TallySource } from './quota-source.ts';
 
 const reportEveryMs = 250;
 const oldestMs = 1000;
-/** From this age on it is asked again beside, so that nobody waits. */
+/** From this age on it is asked for again in the background, so that nobody waits. */
 const soonOldMs = 500;
 /** One that nobody asked for or added to for so long, and that holds nothing of this process, is forgotten. */
 const idleMs = 60_000;
@@ -14,7 +14,7 @@ const idleMs = 60_000;
 interface Tally {
   own: number;
   recalled: number;
-  /** With what was recalled, once the lender has answered. */
+  /** With what was recalled, once the source has answered. */
   others: number;
   knownAtMs: number;
   usedAtMs: number;
@@ -58,7 +58,7 @@ export class ReplicatedTallies implements SharedTallies {
     return ageMs <= oldestMs ? sum : asked;
   }
 
-  /** Tells what is new and forgets what is over. */
+  /** Reports what is new and forgets what is over. */
   tick(): void {
     const nowMs = this.#state.now();
     for (const [key, tally] of this.#tallies) {
@@ -68,7 +68,7 @@ export class ReplicatedTallies implements SharedTallies {
     }
   }
 
-  /** After the lender was away it may have forgotten. */
+  /** After the source was away: it may have forgotten. */
   reportAll(): void {
     for (const tally of this.#tallies.values()) if (!isEmpty(tally)) tally.unreported = true;
     this.tick();
@@ -127,7 +127,7 @@ export class ReplicatedTallies implements SharedTallies {
   }
 }
 
-/** What was recalled is among the others as soon as the lender knows it. */
+/** What was recalled is among the others as soon as the source knows it. */
 function sumOf({ own, recalled, others }: Tally): number {
   return own + Math.max(others, recalled);
 }

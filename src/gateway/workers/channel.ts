@@ -90,7 +90,7 @@ export class Channel<Out extends Verbs, In extends Verbs> {
     try {
       this.#end.send(message, handle);
     } catch {
-      // The other side has just ended; its end is told in its own way.
+      // The other side has just ended; its end is reported in its own way.
       handle?.destroy();
     }
   }

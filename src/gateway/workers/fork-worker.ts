@@ -88,7 +88,7 @@ export function forkWorker({ entry, env }: ForkOptions): ForkedWorker {
     worker.once('exit', (code: number | null, signal: string | null) =>
       over(signal === null ? `ended with code ${code}` : `ended by ${signal}`),
     );
-    // Without a file descriptor or a process to be had there is none, and no end of it is ever told.
+    // Without a file descriptor or a process to be had none is started, and its end is never reported.
     worker.process.once('error', (error: NodeJS.ErrnoException) => {
       if (worker.process.pid === undefined) over(`could not be made (${error.code ?? error.message})`);
     });

@@ -1,5 +1,5 @@
-// What workers have taken in advance and do not use, called back when another one asks in vain: so that a limit is not only
-// never exceeded but also used to its end. A worker that does not answer at once is not waited for.
+// Calls back what workers have leased and do not use, when another worker asks in vain: so that a limit is not only never
+// exceeded but can also be used up. Does not wait for a worker that does not answer at once.
 import { waitAtMost } from '../../kit/wait-at-most.ts';
 
 export type LeaseKind = 'rate' | 'places';

@@ -38,7 +38,7 @@ export interface OpenDoors {
   readonly gateways: readonly string[];
 }
 
-/** What one worker has done since it last told. */
+/** What one worker has done since its last report. */
 export interface Beat {
   readonly openConnections: number;
   readonly openCircuits: number;

@@ -1,4 +1,4 @@
-// Redis as the lender of rates and places: one script for each question, so that two gateways that ask at once are
+// Redis as the source of rates and places: one script for each question, so that two gateways that ask at once are
 // granted one after the other. Counters and their names are all it holds: nothing here is sealed, and nothing is secret.
 import type { MeterRate } from '../../../path/shared-store.ts';
 import type { Drawn, QuotaSource } from '../quota-source.ts';

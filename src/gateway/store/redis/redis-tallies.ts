@@ -1,6 +1,6 @@
-// Redis as the place where sums are told: a field for each process of each gateway, so that saying a sum twice changes
-// nothing. What a gateway finds in its own journal counts as far as its earlier processes did not tell it, or Redis has lost
-// it: never twice, and never in place of more.
+// Redis as the source of sums: a field for each process of each gateway, so that reporting a sum twice changes nothing. What a
+// gateway finds in its own journal counts only where its earlier processes did not report it, or Redis has lost it: never
+// twice, and never in place of more.
 import type { TallySource } from '../quota-source.ts';
 import { type RedisScript, reportTally } from './redis-scripts.ts';
 

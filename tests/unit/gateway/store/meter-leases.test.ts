@@ -36,7 +36,7 @@ function ground(processes: number) {
   return { state, now: state.now, counting, tallies, sides, pass };
 }
 
-describe('a rate that is lent', () => {
+describe('a rate that is leased', () => {
   test('never is more granted to all together than there was, whoever asks how often and when', async () => {
     const moves = fc.array(
       fc.record({
@@ -146,8 +146,8 @@ describe('a rate that is lent', () => {
   });
 });
 
-describe('a rate that is lent to who cannot wait', () => {
-  const told = () => new Promise((resolve) => setImmediate(resolve));
+describe('a rate that is leased for callers that cannot wait', () => {
+  const answered = () => new Promise((resolve) => setImmediate(resolve));
 
   test('never is more granted to all together than there was', async () => {
     const moves = fc.array(
@@ -155,7 +155,7 @@ describe('a rate that is lent to who cannot wait', () => {
         side: fc.integer({ min: 0, max: 2 }),
         ms: fc.integer({ min: 0, max: 1500 }),
         count: fc.integer({ min: 1, max: 40 }),
-        isTold: fc.boolean(),
+        isAnswered: fc.boolean(),
       }),
       { maxLength: 25 },
     );
@@ -168,11 +168,11 @@ describe('a rate that is lent to who cannot wait', () => {
         async (asked, perSecond, burst) => {
           const { sides, pass, now } = ground(3);
           let granted = 0;
-          for (const { side, ms, count, isTold } of asked) {
+          for (const { side, ms, count, isAnswered } of asked) {
             pass(ms);
             const { meters } = sides[side]!;
             for (let i = 0; i < count; i++) if (meters.takeNow('k', { perSecond, burst }) === 0) granted++;
-            if (isTold) await told();
+            if (isAnswered) await answered();
             expect(granted).toBeLessThanOrEqual(burst + ((now() - 1000) * perSecond) / 1000 + 1e-6);
           }
           for (const { meters } of sides) meters.close();
@@ -190,7 +190,7 @@ describe('a rate that is lent to who cannot wait', () => {
       let granted = 0;
       for (let turn = 0; turn < 40; turn++) {
         while (meters.takeNow('k', rate) === 0) granted++;
-        await told();
+        await answered();
       }
       return granted;
     };
@@ -209,7 +209,7 @@ describe('a rate that is lent to who cannot wait', () => {
   });
 });
 
-describe('places that are lent', () => {
+describe('places that are leased', () => {
   test('never are more held by all together than the limit, in whatever order they come and go', async () => {
     const moves = fc.array(fc.tuple(fc.integer({ min: 0, max: 2 }), fc.integer({ min: -6, max: 6 })), {
       maxLength: 30,
@@ -300,8 +300,8 @@ describe('places that are lent', () => {
   });
 });
 
-describe('sums that are told', () => {
-  test('are right however often they are told, and again after the answer was lost', async () => {
+describe('sums that are reported', () => {
+  test('are right however often they are reported, and again after the answer was lost', async () => {
     const { tallies, state, sides } = ground(2);
     let lost = 0;
     const side = (index: number, loses: boolean) =>

@@ -26,7 +26,7 @@ function ground(limit: number) {
   return { serve: () => createQuotaServer(meters, {} as SharedTallies), answerAll, turn, questions, held: () => held };
 }
 
-describe('places that are lent', () => {
+describe('places that are leased', () => {
   test('are had as far as there are any, and given back when fewer are wanted', async () => {
     const { serve, answerAll, held } = ground(4);
     const one = serve();

@@ -174,9 +174,9 @@ describe('a sandbox has a number of requests at a time', () => {
   });
 
   test('who comes back from waiting for a person goes on, with a place or without, and takes none from others', async () => {
-    const lender = new LocalMeters(() => 1000);
+    const counting = new LocalMeters(() => 1000);
     const [one, two] = [1, 2].map(() =>
-      createMeterLeases(createQuotaServer(lender, new LocalTallies()), { now: () => 1000 }),
+      createMeterLeases(createQuotaServer(counting, new LocalTallies()), { now: () => 1000 }),
     );
     const limits = limitsWith({ concurrentRequests: 2 });
     const [here, there] = [one!, two!].map((meters) => new RequestLimits({ limits: () => limits, meters }));
