@@ -1,4 +1,4 @@
-// Starts a gateway, in four steps that read from top to bottom. Each step returns what the next one needs, and no step asks
+// Starts a gateway, in four steps that read from top to bottom (docs/adr/047). Each returns what the next needs; no step asks
 // for what comes after it.
 
 import { buildForPeople } from './build/build-people.ts';
