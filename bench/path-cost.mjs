@@ -30,7 +30,7 @@ import { Sweeper } from '../.sallyport-build/modules/kit/sweeper.js';
 import { loadPolicyText } from '../.sallyport-build/modules/policy/load-policy.js';
 import { thisMachine } from '../.sallyport-build/modules/policy/machine-files.js';
 import { admissionPath, requestPath } from '../.sallyport-build/modules/request-path.js';
-import { createSecretKeeping } from '../.sallyport-build/modules/secret-keeping.js';
+import { createSecretGuard, createSecretKeeping } from '../.sallyport-build/modules/secret-keeping.js';
 import { createRequestServer } from '../.sallyport-build/modules/serve-request.js';
 import { createEmbeddedStore } from '../.sallyport-build/modules/store/embedded-store.js';
 import { FileRegistrations } from '../.sallyport-build/modules/store/file-registrations.js';
@@ -120,9 +120,10 @@ const forward = {
     ),
 };
 const { inject } = createSecretKeeping({
+  guard: createSecretGuard({ policy, registry, log }),
   policy,
-  forward: () => forward,
-  registry: () => registry,
+  forward,
+  registry,
   lfsTickets: new LfsTicketStore(),
   home,
   userKeys: false,
@@ -138,7 +139,7 @@ const stages = {
   inject,
   forward,
 };
-const metrics = new Metrics({ openConnections: () => 0, registeredSandboxes: () => 1, journal });
+const metrics = new Metrics();
 const audit = createAudit({ journal, metrics, feed: new Feed(), log });
 const server = createRequestServer({
   path: requestPath(stages),

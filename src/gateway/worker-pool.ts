@@ -2,6 +2,7 @@
 // must hold in all of them, and takes their records. This process serves no sandbox itself: no hostile byte is read here.
 
 import type { Log } from '../kit/text/log.ts';
+import { waitAtMost } from '../kit/wait-at-most.ts';
 import type { ApprovalSet, Asking, InsideApi } from '../path/approvals.ts';
 import type { SharedStore } from '../path/shared-store.ts';
 import { privateSocketMode } from '../stages/accept/doors/doors.ts';
@@ -17,9 +18,8 @@ import type { KnownSecrets } from '../stages/inject/scrub/known-secrets.ts';
 import { carryKnown, noteCarried, tellOfNew, valuesSetByHand } from '../stages/inject/secret-handover.ts';
 import type { SecretStore } from '../stages/inject/secret-store.ts';
 import type { DockerSandboxes } from './sandboxes/docker-sandboxes.ts';
+import { createApprovalsServer } from './workers/approvals-server.ts';
 import { type ForkedWorker, forkWorker } from './workers/fork-worker.ts';
-import { inTime } from './workers/in-time.ts';
-import { createPeopleServer } from './workers/people-server.ts';
 import { PrivateSockets } from './workers/private-sockets.ts';
 import { RecalledLeases } from './workers/recalled-leases.ts';
 import type { SeenByPolicy } from './workers/recorded-machine.ts';
@@ -37,13 +37,18 @@ import {
   type WorkerStart,
 } from './workers/worker-verbs.ts';
 
-export interface GatewayWorkersParts {
+export interface WorkerPoolOptions {
   readonly count: number;
   readonly entry: string;
   readonly env: NodeJS.ProcessEnv;
   /** What is the same for every worker at any time. */
   readonly start: Pick<WorkerStart, 'home' | 'config' | 'listen' | 'userKeys' | 'gatewayName'>;
   readonly seen: SeenByPolicy;
+  readonly log: Log;
+}
+
+/** What workers are served with. */
+export interface WorkerServices {
   readonly store: SharedStore;
   readonly registrations: SharedRegistrations;
   readonly registry: SandboxRegistry;
@@ -60,41 +65,31 @@ export interface GatewayWorkersParts {
     readonly inside: InsideApi;
     readonly approvals: { readonly set: ApprovalSet };
   };
-  readonly log: Log;
 }
 
 /** A worker that serves has a policy or a credential in force much sooner. */
 const inForceWithinMs = 10_000;
 
-export class GatewayWorkers {
-  readonly #parts: GatewayWorkersParts;
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions;
   readonly #supervisor: Supervisor;
   readonly #lives = new Set<ForkedWorker>();
   readonly #serving: ServingWorkers;
   readonly #sockets: PrivateSockets;
   #seen: SeenByPolicy;
   #doors: OpenDoors | null = null;
-  /** What each was told to open. All alike: node:cluster knows a socket that is shared by how it was asked for. */
+  /** What each worker has to open. All alike: node:cluster knows a socket that is shared by how it was asked for. */
   readonly #listens = new Map<ForkedWorker, WorkerStart['listen']>();
   readonly #leases = new RecalledLeases();
 
-  constructor(parts: GatewayWorkersParts) {
-    this.#parts = parts;
-    this.#seen = parts.seen;
-    const { count, log, journal, shares, store, registry, known } = parts;
+  /** Has no worker until it is started: what must hold in all of them holds then in none. */
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options;
+    this.#seen = options.seen;
+    const { count, log } = options;
     this.#serving = new ServingWorkers(({ pid }) => log.error('a worker does not answer: it is ended', { pid }));
     this.#sockets = new PrivateSockets(privateSocketMode, this.#serving.takers);
-    this.#supervisor = new Supervisor({ count, start: (worker) => this.#fork(worker), log });
-    const tellHealth = (): void => this.#tellAll('journal', healthOf(journal, shares));
-    journal.onChange = tellHealth;
-    shares.onChange = tellHealth;
-    store.onAway((away) => this.#tellAll('away', { away: awayFor(away), identified: registry.identified }));
-    tellOfNew(known, (secrets) => this.#tellAll('known', secrets));
-    for (const record of registry.list()) this.#watchConfirmed(record);
-    registry.onRegistered((record) => {
-      this.#watchConfirmed(record);
-      if (record.containerId !== null) this.#tellAll('confirmed', { id: record.id, confirmed: record.confirmed });
-    });
+    this.#supervisor = new Supervisor({ count, log });
   }
 
   get live(): number {
@@ -115,9 +110,24 @@ export class GatewayWorkers {
   }
 
   /** Resolves when all serve, with the doors that are open. */
-  async start(): Promise<OpenDoors> {
-    await this.#supervisor.start();
+  async start(services: WorkerServices): Promise<OpenDoors> {
+    this.#follow(services);
+    await this.#supervisor.start((worker) => this.#fork(worker, services));
     return this.#doors!;
+  }
+
+  /** From now on workers hear what changes here. */
+  #follow({ journal, shares, store, registry, known }: WorkerServices): void {
+    const tellHealth = (): void => this.#tellAll('journal', healthOf(journal, shares));
+    journal.onChange = tellHealth;
+    shares.onChange = tellHealth;
+    store.onAway((away) => this.#tellAll('away', { away: awayFor(away), identified: registry.identified }));
+    tellOfNew(known, (secrets) => this.#tellAll('known', secrets));
+    for (const record of registry.list()) this.#watchConfirmed(record);
+    registry.onRegistered((record) => {
+      this.#watchConfirmed(record);
+      if (record.containerId !== null) this.#tellAll('confirmed', { id: record.id, confirmed: record.confirmed });
+    });
   }
 
   stop(graceMs: number): Promise<void> {
@@ -155,8 +165,10 @@ export class GatewayWorkers {
     record.onConfirmed = (confirmed) => this.#tellAll('confirmed', { id: record.id, confirmed });
   }
 
-  #fork(worker: number): ForkedWorker {
-    const { entry, env, log, registrations, store, registry, docker, known, people } = this.#parts;
+  #fork(worker: number, services: WorkerServices): ForkedWorker {
+    const { entry, env, log } = this.#options;
+    const { registrations, store, registry, docker, known, people } = services;
+    const life = forkWorker({ entry, env });
     const key = {};
     let unfollow = (): void => {};
     const follower: Follower = {
@@ -177,10 +189,8 @@ export class GatewayWorkers {
       recall: (lease, kind) => life.channel.ask('recall', { key: lease, kind }),
     });
     const isRegistered = (sandbox: string): boolean => registry.lookUpId(sandbox) !== undefined;
-    const peopleServer = createPeopleServer({ ...people, isRegistered });
-    const life: ForkedWorker = forkWorker({
-      entry,
-      env,
+    const approvalsServer = createApprovalsServer({ ...people, isRegistered });
+    life.answer({
       onReady: (doors) => {
         this.#doors ??= doors;
         this.#serving.add(life);
@@ -188,16 +198,16 @@ export class GatewayWorkers {
       onNonsense: (error) => log.error('a worker said what no worker says: it is ended', { worker, error }),
       handlers: {
         ...server.handlers,
-        ...peopleServer.handlers,
+        ...approvalsServer.handlers,
         begin: () => {
           // Not sooner: until it can hear, it has nothing to let go of.
           unfollow = registrations.follow(key, follower);
-          return this.#startOf(worker, life);
+          return this.#startOf(worker, life, services);
         },
-        beat: (beat) => this.#count(life, beat),
+        beat: (beat) => this.#count(life, beat, services),
         records: (records) => {
           try {
-            return this.#take(records);
+            return takeRecords(records, services);
           } catch (error) {
             log.error('a worker handed in a record that is none: it is ended', { worker, error });
             life.kill();
@@ -222,7 +232,7 @@ export class GatewayWorkers {
     void life.ended.then(() => {
       unfollow();
       server.gone();
-      peopleServer.gone();
+      approvalsServer.gone();
       this.#lives.delete(life);
       this.#serving.delete(life);
       this.#listens.delete(life);
@@ -230,8 +240,9 @@ export class GatewayWorkers {
     return life;
   }
 
-  #startOf(worker: number, life: ForkedWorker): WorkerStart {
-    const { count, start, store, registry, journal, shares, secrets, known, people } = this.#parts;
+  #startOf(worker: number, life: ForkedWorker, services: WorkerServices): WorkerStart {
+    const { count, start } = this.#options;
+    const { store, registry, journal, shares, secrets, known, people } = services;
     // When none is left, the very doors that were open, also where any port would have done.
     const [open = this.#doors === null ? start.listen : listenOf(this.#doors)] = this.#listens.values();
     this.#listens.set(life, open);
@@ -250,22 +261,8 @@ export class GatewayWorkers {
     };
   }
 
-  #take(records: readonly unknown[]): null {
-    const { audit, secrets, registry, store } = this.#parts;
-    // All are looked at first: a worker that sends one that is none is not believed in the others either.
-    for (const record of records.map(readRecord)) {
-      audit.take(record);
-      if (record.credential !== null) secrets.noteUse(record.credential);
-      // With a proof: it was identified.
-      if (store.away === null && record.sandbox !== null && record.proof.length > 0)
-        registry.noteIdentified(record.sandbox);
-    }
-    return null;
-  }
-
-  #count(life: ForkedWorker, beat: Beat): ToPrimary['beat']['answer'] {
-    const { metrics, store, journal } = this.#parts;
-    this.#serving.hear(life, beat);
+  #count(life: ForkedWorker, beat: Beat, { metrics, store, journal }: WorkerServices): ToPrimary['beat']['answer'] {
+    this.#serving.noteBeat(life, beat);
     for (let i = 0; i < beat.dialsOk; i++) metrics.countConnect(true);
     for (let i = 0; i < beat.dialsFailed; i++) metrics.countConnect(false);
     for (let i = 0; i < beat.unrecorded; i++) metrics.countUnrecorded();
@@ -277,15 +274,15 @@ export class GatewayWorkers {
     for (const { channel } of this.#lives) channel.tell(verb, body);
   };
 
-  /** One that cannot do what it is told must not go on serving. */
+  /** A worker that cannot do what it is asked must not go on serving. */
   async #askAll(ask: (life: ForkedWorker) => Promise<unknown>): Promise<void> {
-    const { log } = this.#parts;
+    const { log } = this.#options;
     await Promise.all(
       [...this.#lives].map(async (life) => {
         try {
           // One that begins has its time to do so, and asks then what is in force.
           const answer = ask(life).then(() => true);
-          if (await (this.#serving.has(life) ? inTime(answer, inForceWithinMs, false) : answer)) return;
+          if (await (this.#serving.has(life) ? waitAtMost(answer, inForceWithinMs, () => false) : answer)) return;
           throw new Error(`it did not answer within ${inForceWithinMs / 1000} seconds`);
         } catch (error) {
           if (life.channel.isClosed) return;
@@ -296,6 +293,18 @@ export class GatewayWorkers {
       }),
     );
   }
+}
+
+function takeRecords(records: readonly unknown[], { audit, secrets, registry, store }: WorkerServices): null {
+  // All are looked at first: a worker that sends one that is none is not believed in the others either.
+  for (const record of records.map(readRecord)) {
+    audit.take(record);
+    if (record.credential !== null) secrets.noteUse(record.credential);
+    // With a proof: it was identified.
+    if (store.away === null && record.sandbox !== null && record.proof.length > 0)
+      registry.noteIdentified(record.sandbox);
+  }
+  return null;
 }
 
 function healthOf({ healthy, state }: Journal, { over }: JournalShares): JournalHealth {

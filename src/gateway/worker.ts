@@ -17,15 +17,23 @@ import { ConfiguredDoors } from './build/configured-doors.ts';
 import { createGatewayCore, type GatewayCore } from './build/gateway-core.ts';
 import { portsOf } from './build/open-gateway-doors.ts';
 import { sharingOf } from './build/open-store.ts';
-import { Channel, type ChannelEnd } from './workers/channel.ts';
+import { createApprovalsRelay } from './workers/approvals-relay.ts';
+import { Channel, type ChannelEnd, type Handlers } from './workers/channel.ts';
 import { Heartbeat } from './workers/heartbeat.ts';
 import { createIpcStore, type IpcStore } from './workers/ipc-store.ts';
 import { JournalRelay } from './workers/journal-relay.ts';
-import { createPeopleRelay } from './workers/people-relay.ts';
 import { ReplayedMachine } from './workers/recorded-machine.ts';
 import type { ToPrimary, ToWorker, WorkerStart } from './workers/worker-verbs.ts';
 
 type ToParent = Channel<ToPrimary, ToWorker>;
+
+/** What there is before the parts are built: the primary may speak of it at once. */
+interface Begun {
+  store: IpcStore | null;
+  readonly approvals: ApprovalsInForce;
+  /** They were changed since the worker began. */
+  hasNewerApprovals: boolean;
+}
 
 interface Built {
   readonly core: GatewayCore;
@@ -33,109 +41,108 @@ interface Built {
   readonly machine: ReplayedMachine;
   readonly registry: SandboxRegistry;
   readonly relay: JournalRelay;
+  readonly configured: ConfiguredDoors;
 }
 
 /** Resolves when it has let its requests end and handed in all its records. */
 export async function runWorker(): Promise<void> {
   sealMemory();
   endWithParent();
-  let store: IpcStore | null = null;
-  const approvals = new ApprovalsInForce();
-  let isToldApprovals = false;
-  let finished: () => void;
-  const done = new Promise<void>((resolve) => {
-    finished = resolve;
-  });
-  let isBuilt: (built: Built) => void;
-  // What is told while the parts are put together waits for them, in order.
-  const built = new Promise<Built>((resolve) => {
-    isBuilt = resolve;
-  });
-  const channel: ToParent = new Channel(parentEnd(), {
+  const begun: Begun = { store: null, approvals: new ApprovalsInForce(), hasNewerApprovals: false };
+  const built = promised<Built>();
+  const drained = promised<void>();
+  const channel: ToParent = new Channel(parentEnd());
+  channel.answer({
     onNonsense: (error) => {
       throw error;
     },
-    handlers: {
-      changed(change) {
-        // At once: a sandbox that is gone is cut before this is answered.
-        store?.changed(change);
-        return null;
-      },
-      recall: ({ key, kind }) => store?.recall(key, kind) ?? 0,
-      away: async ({ away, identified }) => {
-        const { registry } = await built;
-        store?.hear(away);
-        for (const id of identified) registry.noteIdentified(id);
-        return null;
-      },
-      policy: async (seen) => {
-        const { live, machine } = await built;
-        machine.show(seen);
-        await live.reload();
-        return null;
-      },
-      confirmed: async ({ id, confirmed }) => {
-        const record = (await built).registry.lookUpId(id);
-        if (record !== undefined) record.confirmed = confirmed;
-        return null;
-      },
-      journal: async (health) => {
-        (await built).relay.hear(health);
-        return null;
-      },
-      secret: async ({ name, value }) => {
-        const { secrets } = (await built).core;
-        if (value === null) secrets.remove(name);
-        else secrets.set(name, value);
-        return null;
-      },
-      known: async (carried) => {
-        noteCarried((await built).core.known, carried);
-        return null;
-      },
-      connection: async ({ sandboxId }, socket) => {
-        if (socket !== null) (await built).core.doors.takePrivate(sandboxId, socket);
-        return null;
-      },
-      approvals(set) {
-        isToldApprovals = true;
-        approvals.replace(set);
-        return null;
-      },
-      drain: async ({ graceMs }) => {
-        const { core, relay } = await built;
-        await core.drain(graceMs);
-        // The requests that were cut off are written down when their sockets have closed.
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        await relay.settled();
-        await store?.close();
-        finished();
-        return null;
-      },
-    },
+    handlers: answersFrom(begun, built.promise, drained.resolve),
   });
   try {
     const start = await channel.ask('begin', null);
-    store = createIpcStore(channel, { ...start.store, workers: start.workers });
-    // What was told since is newer.
-    if (!isToldApprovals) approvals.replace(start.approvals);
-    await serve(channel, store, start, approvals, isBuilt!);
+    const store = createIpcStore(channel, { ...start.store, workers: start.workers });
+    begun.store = store;
+    if (!begun.hasNewerApprovals) begun.approvals.replace(start.approvals);
+    const parts = await build(channel, store, start, begun.approvals);
+    built.resolve(parts);
+    await serve(channel, start, parts);
   } catch (error) {
-    // The other process says it to the operator.
+    // The primary tells the operator.
     await channel.ask('failed', { message: error instanceof Error ? error.message : String(error) }).catch(() => {});
     process.exit(1);
   }
-  await done;
+  await drained.promise;
   process.exit(0);
 }
 
-async function serve(
+/** What the primary says. What concerns the parts waits until they are built, in order. */
+function answersFrom(begun: Begun, built: Promise<Built>, drained: () => void): Handlers<ToWorker> {
+  return {
+    changed(change) {
+      // At once: a sandbox that is gone is cut before this is answered.
+      begun.store?.changed(change);
+      return null;
+    },
+    recall: ({ key, kind }) => begun.store?.recall(key, kind) ?? 0,
+    away: async ({ away, identified }) => {
+      const { registry } = await built;
+      begun.store?.setAway(away);
+      for (const id of identified) registry.noteIdentified(id);
+      return null;
+    },
+    policy: async (seen) => {
+      const { live, machine } = await built;
+      machine.show(seen);
+      await live.reload();
+      return null;
+    },
+    confirmed: async ({ id, confirmed }) => {
+      const record = (await built).registry.lookUpId(id);
+      if (record !== undefined) record.confirmed = confirmed;
+      return null;
+    },
+    journal: async (health) => {
+      (await built).relay.setHealth(health);
+      return null;
+    },
+    secret: async ({ name, value }) => {
+      const { secrets } = (await built).core;
+      if (value === null) secrets.remove(name);
+      else secrets.set(name, value);
+      return null;
+    },
+    known: async (carried) => {
+      noteCarried((await built).core.known, carried);
+      return null;
+    },
+    connection: async ({ sandboxId }, socket) => {
+      if (socket !== null) (await built).core.doors.takePrivate(sandboxId, socket);
+      return null;
+    },
+    approvals(set) {
+      begun.hasNewerApprovals = true;
+      begun.approvals.replace(set);
+      return null;
+    },
+    drain: async ({ graceMs }) => {
+      const { core, relay } = await built;
+      await core.drain(graceMs);
+      // The requests that were cut off are written down when their sockets have closed.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await relay.settled();
+      await begun.store?.close();
+      drained();
+      return null;
+    },
+  };
+}
+
+async function build(
   channel: ToParent,
   store: IpcStore,
   start: WorkerStart,
   approvals: ApprovalsInForce,
-  isBuilt: (built: Built) => void,
-): Promise<void> {
+): Promise<Built> {
   loadTables();
   const log = createLog().child({ worker: start.worker });
   const places = placesIn(start.home);
@@ -148,28 +155,17 @@ async function serve(
     ...(start.gatewayName !== null && { sharing: sharingOf(start.gatewayName, policy) }),
     knownCredentials: () => new Set(policy().credentials.keys()),
     socketDirectory: places.sandboxSockets,
-    onFailure: (error) => log.error('a change of a registration could not be told', { error }),
+    onFailure: (error) => log.error('a change of a registration could not be reported', { error }),
   });
   for (const id of start.identified) registry.noteIdentified(id);
   const counts = { dialsOk: 0, dialsFailed: 0, unrecorded: 0 };
-  const beat = new Heartbeat({
-    ask: async () => {
-      const told = {
-        ...counts,
-        openConnections: core.doors.openConnections,
-        openCircuits: core.forward.openCircuits,
-      };
-      counts.dialsOk = counts.dialsFailed = counts.unrecorded = 0;
-      const { gateways } = await channel.ask('beat', told);
-      store.hearGateways(gateways);
-    },
-  });
+  const beat = new Heartbeat();
   const relay = new JournalRelay({
     send: (records) => channel.ask('records', records),
     health: start.journal,
     isSilent: beat.isSilent,
   });
-  const core: GatewayCore = createGatewayCore({
+  const core = createGatewayCore({
     policy,
     ca,
     registry,
@@ -188,7 +184,7 @@ async function serve(
       else counts.dialsFailed++;
     },
     confirm: confirmBy(channel, registry),
-    ...createPeopleRelay({ channel, flushRecords: () => relay.flush() }),
+    ...createApprovalsRelay({ channel, flushRecords: () => relay.flush() }),
     approvals,
     spoolDirectory: places.spoolDirectory,
     processes: start.workers,
@@ -197,29 +193,38 @@ async function serve(
     userKeys: start.userKeys,
     log,
   });
+  const { doors, forward, leaves } = core;
+  beat.start(async () => {
+    const report = { ...counts, openConnections: doors.openConnections, openCircuits: forward.openCircuits };
+    counts.dialsOk = counts.dialsFailed = counts.unrecorded = 0;
+    const { gateways } = await channel.ask('beat', report);
+    store.setGateways(gateways);
+  });
   noteCarried(core.known, start.known);
   for (const [name, value] of start.secrets) core.secrets.set(name, value);
   tellOfNew(core.known, (secrets) => channel.tell('known', secrets));
   registry.onRemoved((id) => core.drop(id));
   live.onChange((changed) => {
     core.configure(changed);
-    core.doors
+    doors
       .listenOn(portsOf(changed))
       .catch((error: unknown) => log.error('a port of the policy is not served', { error }));
   });
-  isBuilt({ core, live, machine, registry, relay });
+  const { identityCaDirectory } = places;
+  const configured = new ConfiguredDoors({ doors, registry, ca, leaves, identityCaDirectory, policy, log });
+  return { core, live, machine, registry, relay, configured };
+}
+
+async function serve(channel: ToParent, start: WorkerStart, { live, registry, configured }: Built): Promise<void> {
   for (const id of await channel.ask('allConfirmed', null)) {
     const record = registry.lookUpId(id);
     if (record !== undefined) record.confirmed = true;
   }
-  const { identityCaDirectory } = places;
-  const { doors, leaves } = core;
-  const configured = new ConfiguredDoors({ doors, registry, ca, leaves, identityCaDirectory, policy, log });
-  await configured.open({ ...policy().listen, ...start.listen });
+  await configured.open({ ...live.current.listen, ...start.listen });
   channel.tell('ready', configured.byKind);
 }
 
-/** Docker is asked by the other process; what it said of a sandbox since its first traffic is told. */
+/** The primary asks Docker; it reports what Docker said of a sandbox since its first traffic. */
 function confirmBy(channel: ToParent, registry: SandboxRegistry): (address: string) => Promise<void> | null {
   const met = new WeakSet<SandboxRecord>();
   return (address) => {
@@ -252,4 +257,13 @@ function parentEnd(): ChannelEnd {
       process.on('message', (message: unknown, handle: unknown) => listener(message, (handle as Socket) ?? null));
     },
   };
+}
+
+/** A promise that is kept by somebody else, later. */
+function promised<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((kept) => {
+    resolve = kept;
+  });
+  return { promise, resolve };
 }

@@ -24,8 +24,8 @@ afterAll(() => server.stop());
 function twoWorkersOf(store: SharedStore, known: Pick<SharedStore, 'gateways'> = store): IpcStore[] {
   const parts = { registrations: new SharedRegistrations(store.registrations), leases: new RecalledLeases() };
   const { meters, tallies, vault, locks } = store;
-  const lent = { meters, tallies, vault, locks, gateways: known.gateways };
-  return [1, 2].map(() => besideWorker({ ...parts, store: lent }).worker);
+  const served = { meters, tallies, vault, locks, gateways: known.gateways };
+  return [1, 2].map(() => besideWorker({ ...parts, store: served }).worker);
 }
 
 /** Each asks for all of it, again and again. */
@@ -52,6 +52,6 @@ test('the workers of four gateways have no more together than the limit', async 
 
 test('also when the other gateways came after the workers had begun', async () => {
   const workers = gateways.flatMap((store) => twoWorkersOf(store, { gateways: 1 }));
-  for (const worker of workers) worker.hearGateways(4);
+  for (const worker of workers) worker.setGateways(4);
   expect(await takenBy(workers, 'told later')).toBeLessThanOrEqual(rate.burst);
 });

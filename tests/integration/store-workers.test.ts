@@ -65,9 +65,9 @@ test('that the store of the gateway is away, and back, is told to whoever listen
   const { worker } = gatewayStore().connect();
   const heard: (string | null)[] = [];
   worker.onAway((away) => heard.push(away?.reason ?? null));
-  worker.hear({ forMs: 100, reason: 'it does not answer' });
+  worker.setAway({ forMs: 100, reason: 'it does not answer' });
   expect(worker.away?.sinceMs).toBeLessThanOrEqual(performance.now() - 100);
-  worker.hear(null);
+  worker.setAway(null);
   expect(heard).toEqual(['it does not answer', null]);
   expect(worker.away).toBeNull();
 });

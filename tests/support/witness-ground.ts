@@ -33,10 +33,11 @@ export async function startWitness(
   let policy: CompiledPolicy = withDocker(settings);
   const lines: string[] = [];
   const log = createLog({ level: 'info', format: 'json', write: (line) => lines.push(line) });
+  const { registry } = await openTestRegistry({ backup, now: Date.now });
+  const docker = new DockerSandboxes({ registry, policy: () => policy, log });
+  registry.useWitness((asked) => docker.resolve(asked));
   const register = async (input: unknown) => ({ record: toPublic((await registry.register(input)).record) });
-  const docker = new DockerSandboxes({ registry: () => registry, policy: () => policy, register, log });
-  const { registry } = await openTestRegistry({ backup, now: Date.now, witness: (asked) => docker.resolve(asked) });
-  docker.start();
+  docker.start(register);
   return {
     registry,
     docker,

@@ -15,26 +15,25 @@ export interface DashboardParts {
   readonly policy: () => CompiledPolicy;
   readonly people: Pick<Approvals, 'approvals' | 'watching' | 'onQuestion'>;
   readonly feed: Pick<Feed, 'subscribe'>;
-  readonly admin: () => AdminPorts;
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
-export interface PageForPeople {
+export interface GatewayDashboard {
   /** An address that opens the page, once; null: none is served. */
   readonly invite: () => string | null;
   /** Where it is served; null: nowhere. */
   readonly origin: () => string | null;
   /** Why it is not served where the configuration says; null: it is. */
   readonly problem: () => string | null;
-  /** Where the policy or whoever started the gateway wants one. */
-  open(): Promise<void>;
+  /** Where the policy or whoever started the gateway wants one. `admin`: what the page shows and asks for. */
+  open(admin: AdminPorts): Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /** A free port, for the gateway of one command. */
 const anyPort: ListenAddress = { host: '127.0.0.1', port: 0 };
 
-export function buildDashboard(parts: DashboardParts): PageForPeople {
+export function buildDashboard(parts: DashboardParts): GatewayDashboard {
   const { options, policy, log } = parts;
   let page: Dashboard | null = null;
   let problem: string | null = null;
@@ -42,13 +41,13 @@ export function buildDashboard(parts: DashboardParts): PageForPeople {
     invite: () => page?.invite() ?? null,
     origin: () => page?.origin ?? null,
     problem: () => problem,
-    async open() {
+    async open(admin) {
       const configured = options.listen?.dashboard ?? policy().listen.dashboard;
       const listen = configured ?? (options.dashboard === true ? anyPort : null);
       if (listen === null) return;
       // Of several commands on one machine the first has the configured port; the others do their work all the same.
-      if (options.doors !== 'sandboxes') page = await serve(parts, listen);
-      else page = await serve(parts, listen).catch((error: unknown) => elsewhere(parts, error));
+      if (options.doors !== 'sandboxes') page = await serve(parts, admin, listen);
+      else page = await serve(parts, admin, listen).catch((error: unknown) => elsewhere(admin, error));
     },
     close: async () => {
       await page?.close();
@@ -56,21 +55,25 @@ export function buildDashboard(parts: DashboardParts): PageForPeople {
     },
   };
 
-  async function elsewhere(parts: DashboardParts, error: unknown): Promise<Dashboard | null> {
+  async function elsewhere(admin: AdminPorts, error: unknown): Promise<Dashboard | null> {
     if (!(error instanceof Error) || error.name !== 'DashboardTaken') throw error;
     log.warn(error.message);
     problem = error.message;
-    return options.dashboard === true ? serve(parts, anyPort) : null;
+    return options.dashboard === true ? serve(parts, admin, anyPort) : null;
   }
 }
 
-async function serve({ policy, people, feed, admin, log }: DashboardParts, listen: ListenAddress): Promise<Dashboard> {
+async function serve(
+  { policy, people, feed, log }: DashboardParts,
+  admin: AdminPorts,
+  listen: ListenAddress,
+): Promise<Dashboard> {
   const { startDashboard } = await import('../dashboard/dashboard-server.ts');
   const { readPageAssets } = await import('../dashboard/page-assets.ts');
   return startDashboard({
     listen,
     assets: readPageAssets(inPackage('dashboard')),
-    ports: admin(),
+    ports: admin,
     policy,
     isLearning: (sandbox) => people.approvals.isLearning(sandbox),
     subscribe: (listener) => feed.subscribe(listener),

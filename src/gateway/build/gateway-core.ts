@@ -40,7 +40,7 @@ import { createGithubQuestions } from '../questions/ask-github.ts';
 import { createGitServer } from '../questions/git-server.ts';
 import { createRequestServer } from '../serve-request.ts';
 import { RequestTime } from './request-time.ts';
-import { createSecretKeeping } from './secret-keeping.ts';
+import { createSecretGuard, createSecretKeeping } from './secret-keeping.ts';
 
 export interface CoreParts {
   readonly policy: () => CompiledPolicy;
@@ -104,19 +104,10 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
   // What is in this process alone need not be told to anybody.
   const sharing = parts.processes > 1 || parts.store.name !== 'embedded' ? parts.store : null;
   const lfsTickets = new LfsTicketStore({}, sharing === null ? null : new LfsTicketVault(sharing.vault));
-  const { secrets, inject, known, masked } = createSecretKeeping({
-    policy,
-    forward: () => forward,
-    registry: () => registry,
-    lfsTickets,
-    sharing,
-    home: parts.home,
-    env: parts.env,
-    userKeys: parts.userKeys,
-    log,
-  });
+  const guard = createSecretGuard({ policy, registry, log });
+  const { known, masked } = guard;
   const sweeper = new Sweeper();
-  const forward: WatchedForwardStage = createForwardStage(
+  const forward = createForwardStage(
     {
       policy,
       lookup: lookupBySystem,
@@ -137,12 +128,25 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
         explainPolicy(parts.approvals.policyFor(policy(), sandbox.id), sandbox, { audience: 'sandbox' }),
     }),
   );
+  const { secrets, inject } = createSecretKeeping({
+    guard,
+    policy,
+    forward,
+    registry,
+    lfsTickets,
+    sharing,
+    home: parts.home,
+    env: parts.env,
+    userKeys: parts.userKeys,
+    log,
+  });
   const spool = new Spool(parts.spoolDirectory, () => Math.floor(policy().limits.spoolBytes / parts.processes));
   const github: GithubPorts = {
     openGitServer: createGitServer({ inject, forward, spool }),
     questions: createGithubQuestions({ inject, forward }),
   };
   const budget = new ModelBudget({ tallies: parts.store.tallies, budgets: () => policy().budgets });
+  const audit = createAudit({ ...parts.records, log, clean: masked });
   const stages: Stages = {
     accept: createAcceptStage(instance),
     identify: createIdentifyStage(registry),
@@ -167,7 +171,6 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
     inject,
     forward,
   };
-  const audit = createAudit({ ...parts.records, log, clean: masked });
   const requests = createRequestServer({
     path: requestPath(stages),
     admission: admissionPath(stages),

@@ -1,5 +1,5 @@
-// Puts together what has to do with credentials: where they come from, which values are known, and the stage that puts them
-// in, with its guards. The forward stage and the registry are handed in, because both come later.
+// Puts together what has to do with credentials, in two steps. The guard knows every value and needs nobody. The keeping
+// (sources, and the stage that puts values in) comes after the forward stage, over which tokens are renewed.
 
 import type { Log } from '../../kit/text/log.ts';
 import type { Secret } from '../../path/secret.ts';
@@ -21,10 +21,37 @@ import { createOpenSource } from '../../stages/inject/sources/open-source.ts';
 import { UserKeys } from '../../stages/inject/sources/user-keys.ts';
 import { callUpstream, callUpstreamOnce } from '../questions/gateway-call.ts';
 
-export interface SecretKeepingParts {
+export interface SecretGuardParts {
   readonly policy: () => CompiledPolicy;
-  readonly forward: () => ForwardStage;
-  readonly registry: () => SandboxRegistry;
+  readonly registry: Pick<SandboxRegistry, 'remove'>;
+  readonly log: Log;
+}
+
+export interface SecretGuard {
+  /** Every value that answers and requests are searched for. */
+  readonly known: KnownSecrets;
+  /** Searches what sandboxes send. */
+  readonly outbound: OutboundGuard;
+  /** A text without real values, for what is written down about a request. */
+  readonly masked: (text: string) => string;
+}
+
+export function createSecretGuard({ policy, registry, log }: SecretGuardParts): SecretGuard {
+  const known = new KnownSecrets();
+  const outbound = new OutboundGuard(known, policy, {
+    revoke: (id) => {
+      registry.remove(id).catch((error: unknown) => log.error('a sandbox could not be unregistered', { error }));
+    },
+    report: (what, detail) => log.warn(what, detail),
+  });
+  return { known, outbound, masked: (text) => outbound.masked(text) };
+}
+
+export interface SecretKeepingParts {
+  readonly guard: SecretGuard;
+  readonly policy: () => CompiledPolicy;
+  readonly forward: ForwardStage;
+  readonly registry: Pick<SandboxRegistry, 'lookUpId'>;
   readonly lfsTickets: LfsTicketStore;
   /** With whom tokens are renewed; null or absent: no other process serves these sandboxes. */
   readonly sharing?: LoginSharing | null;
@@ -40,24 +67,20 @@ export interface SecretKeepingParts {
 export interface SecretKeeping {
   readonly secrets: SecretStore;
   readonly inject: InjectStage;
-  /** Every value that answers and requests are searched for. */
-  readonly known: KnownSecrets;
-  /** A text without real values, for what is written down about a request. */
-  readonly masked: (text: string) => string;
 }
 
 export function createSecretKeeping(parts: SecretKeepingParts): SecretKeeping {
   const { policy, forward, registry, lfsTickets, home, env, log } = parts;
-  const known = new KnownSecrets();
+  const { known, outbound } = parts.guard;
   const note = (secret: Secret): void => known.note(secret);
   const report: GithubAppPorts['report'] = (what, detail) => log.info(what, detail);
   const githubApps: GithubAppPorts = {
-    call: (call) => callUpstream(forward(), call),
-    isLive: (sandbox) => registry().lookUpId(sandbox.id) === sandbox,
+    call: (call) => callUpstream(forward, call),
+    isLive: (sandbox) => registry.lookUpId(sandbox.id) === sandbox,
     report,
   };
   const oauth: OAuthDeps = {
-    call: (call) => callUpstreamOnce(forward(), call),
+    call: (call) => callUpstreamOnce(forward, call),
     report,
     alarm: (what, detail) => log.error(what, detail),
     note,
@@ -68,14 +91,6 @@ export function createSecretKeeping(parts: SecretKeepingParts): SecretKeeping {
   const secrets = new SecretStore(createOpenSource({ known, env, githubApps, oauth, userKeys }), known);
   secrets.configure(policy().credentials);
   const scrubs = new Scrubs(known);
-  const outbound = new OutboundGuard(known, policy, {
-    revoke: (id) => {
-      registry()
-        .remove(id)
-        .catch((error: unknown) => log.error('a sandbox could not be unregistered', { error }));
-    },
-    report: (what, detail) => log.warn(what, detail),
-  });
   const inject = new InjectStage(policy, secrets, {
     lfsTickets,
     openScrub: () => scrubs.open(),
@@ -84,5 +99,5 @@ export function createSecretKeeping(parts: SecretKeepingParts): SecretKeeping {
     tokens: new SandboxTokenEndpoint(),
     sign: (flow, target, headers, secret) => signOutgoing(flow, target, headers, secret, note),
   });
-  return { secrets, inject, known, masked: (text) => outbound.masked(text) };
+  return { secrets, inject };
 }

@@ -6,17 +6,14 @@ import type { Log } from '../../kit/text/log.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { canonicalAddress } from '../../stages/identify/canonical-address.ts';
 import { DockerWitness } from '../../stages/identify/docker/docker-witness.ts';
-import { LabelledContainers } from '../../stages/identify/docker/labelled-containers.ts';
+import { LabelledContainers, type LabelParts } from '../../stages/identify/docker/labelled-containers.ts';
 import type { Registration } from '../../stages/identify/registry/registration.ts';
 import type { SandboxRegistry } from '../../stages/identify/registry/registry.ts';
 import type { SandboxRecord } from '../../stages/identify/registry/sandbox-record.ts';
 
 export interface DockerParts {
-  /** Asked for when it is needed: the registry is made with this as its witness. */
-  readonly registry: () => SandboxRegistry;
+  readonly registry: SandboxRegistry;
   readonly policy: () => CompiledPolicy;
-  /** As the admin API does it, doors and all: for containers that are registered by their labels. */
-  readonly register: (input: unknown) => Promise<{ readonly record: { readonly id: string } }>;
   readonly log: Log;
 }
 
@@ -41,10 +38,9 @@ export class DockerSandboxes {
     this.#parts = parts;
   }
 
-  /** To be called when the registry is there and the doors can be opened. */
-  start(): void {
-    const { policy, register, log } = this.#parts;
-    const registry = this.#parts.registry();
+  /** When doors can be opened. `register`: as the admin API does it, doors and all, for containers with labels. */
+  start(register: LabelParts['register']): void {
+    const { registry, policy, log } = this.#parts;
     this.#labels = new LabelledContainers({
       api: () => this.#open().api,
       registry,
@@ -122,7 +118,7 @@ export class DockerSandboxes {
     this.#api ??= new DockerApi(policy().docker.socket);
     this.#witness ??= new DockerWitness({
       api: this.#api,
-      registry: this.#parts.registry(),
+      registry: this.#parts.registry,
       log,
       gateway: () => ({ addresses: ownAddresses(), hostname: hostname() }),
       onContainer: (id) => void this.#labels?.consider(id),
@@ -150,10 +146,7 @@ export class DockerSandboxes {
   }
 
   #containers(): SandboxRecord[] {
-    return this.#parts
-      .registry()
-      .listOwn()
-      .filter(({ containerId }) => containerId !== null);
+    return this.#parts.registry.listOwn().filter(({ containerId }) => containerId !== null);
   }
 }
 

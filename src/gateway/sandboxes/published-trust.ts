@@ -6,7 +6,9 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { writeFileAtomically } from '../../kit/files/atomic-file.ts';
-import type { CredentialSpec } from '../../policy/compiled.ts';
+import { inTurn } from '../../kit/in-turn.ts';
+import type { Log } from '../../kit/text/log.ts';
+import type { CompiledPolicy, CredentialSpec } from '../../policy/compiled.ts';
 import { type AgentStub, agentStubs } from '../../sandbox/stubs/agent-stubs.ts';
 import { sandboxGitFiles } from '../../sandbox/stubs/sandbox-gitconfig.ts';
 import { certificatesIn, readSystemRoots, toPem } from '../../sandbox/trust/trust-bundle.ts';
@@ -55,6 +57,42 @@ export async function publishTrust({ folder, caPem, gitHosts, home = [] }: Publi
       `what sandboxes are to read cannot be written to ${folder} (${code}). Name a folder with --publish that user ${process.geteuid?.()} may write to.`,
       { cause },
     );
+  }
+}
+
+/** Keeps a folder as the policy in force has it. */
+export class TrustPublisher {
+  readonly #publishInTurn: () => Promise<void>;
+  readonly #log: Pick<Log, 'error'>;
+  #last: Promise<void> = Promise.resolve();
+
+  /** `folder` undefined: nothing is published. */
+  constructor(folder: string | undefined, policy: () => CompiledPolicy, caPem: string, log: Pick<Log, 'error'>) {
+    this.#log = log;
+    // Of two side by side, each would remove what the other has written.
+    this.#publishInTurn = inTurn(async () => {
+      if (folder === undefined) return;
+      const { githubHosts, gitHosts, credentials } = policy();
+      const hosts = new Set([...githubHosts, ...gitHosts]);
+      await publishTrust({ folder, caPem, gitHosts: [...hosts], home: publishedHome(credentials) });
+    });
+  }
+
+  /** Rejects when it cannot be written. */
+  publish(): Promise<void> {
+    return this.#publishInTurn();
+  }
+
+  /** Another policy is in force. What goes wrong is for the log: nobody waits for it. */
+  publishAgain(): void {
+    this.#last = this.#publishInTurn().catch((error: unknown) =>
+      this.#log.error('what sandboxes read could not be written', { error }),
+    );
+  }
+
+  /** When what was begun is written. */
+  settled(): Promise<void> {
+    return this.#last;
   }
 }
 

@@ -42,7 +42,7 @@ export class KnownRegistrations {
     return [...this.#live.values()].sort((a, b) => a.version - b.version);
   }
 
-  /** Removals newer than `version`: what a store that has fallen back to it must be told again. */
+  /** Removals newer than `version`: to be written again to a store that has fallen back to it. */
   goneSince(version: number): { id: string; version: number }[] {
     const gone = [...this.#gone].map(([id, one]) => ({ id, version: one.version }));
     return gone.filter((one) => one.version > version);

@@ -1,12 +1,12 @@
-// Sums that are kept elsewhere: counted here at once, told soon, and known with what others told, a second old at most. Each
-// borrower says all that it ever counted, so that saying it twice, or again after a loss, changes nothing. What is recalled
-// from before is said beside it, for the lender may know it already.
+// Sums that another process keeps: counted here at once, reported soon, and known with what others reported, a second old at
+// most. Each report is all that this process ever counted, so that a second report, or one after a loss, changes nothing. What
+// is recalled from before is reported beside it, because the source may know it already.
 import type { SharedTallies } from '../../path/shared-store.ts';
-import type { LenderState, TallyLender } from './meter-lender.ts';
+import type { SourceState, TallySource } from './quota-source.ts';
 
-const tellEveryMs = 250;
+const reportEveryMs = 250;
 const oldestMs = 1000;
-/** From this age on it is asked again beside, so that nobody waits. */
+/** From this age on it is asked for again in the background, so that nobody waits. */
 const soonOldMs = 500;
 /** One that nobody asked for or added to for so long, and that holds nothing of this process, is forgotten. */
 const idleMs = 60_000;
@@ -14,26 +14,26 @@ const idleMs = 60_000;
 interface Tally {
   own: number;
   recalled: number;
-  /** With what was recalled, once the lender has answered. */
+  /** With what was recalled, once the source has answered. */
   others: number;
   knownAtMs: number;
   usedAtMs: number;
   keepMs: number;
   untilMs: number;
-  untold: boolean;
+  unreported: boolean;
   asking: Promise<number> | null;
 }
 
 export class ReplicatedTallies implements SharedTallies {
-  readonly #lender: TallyLender;
-  readonly #state: LenderState;
+  readonly #source: TallySource;
+  readonly #state: SourceState;
   readonly #tallies = new Map<string, Tally>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(lender: TallyLender, state: LenderState) {
-    this.#lender = lender;
+  constructor(source: TallySource, state: SourceState) {
+    this.#source = source;
     this.#state = state;
-    this.#timer = setInterval(() => this.tick(), tellEveryMs).unref();
+    this.#timer = setInterval(() => this.tick(), reportEveryMs).unref();
   }
 
   get size(): number {
@@ -54,41 +54,41 @@ export class ReplicatedTallies implements SharedTallies {
     if (this.#state.away()) return sum;
     const ageMs = this.#state.now() - tally.knownAtMs;
     if (ageMs <= soonOldMs) return sum;
-    const asked = this.#tell(key, tally);
+    const asked = this.#report(key, tally);
     return ageMs <= oldestMs ? sum : asked;
   }
 
-  /** Tells what is new and forgets what is over. */
+  /** Reports what is new and forgets what is over. */
   tick(): void {
     const nowMs = this.#state.now();
     for (const [key, tally] of this.#tallies) {
       const over = isEmpty(tally) ? nowMs - tally.usedAtMs > idleMs : tally.untilMs <= nowMs;
       if (over && tally.asking === null) this.#tallies.delete(key);
-      else if (tally.untold && !this.#state.away()) void this.#tell(key, tally);
+      else if (tally.unreported && !this.#state.away()) void this.#report(key, tally);
     }
   }
 
-  /** After the lender was away it may have forgotten. */
-  sayAll(): void {
-    for (const tally of this.#tallies.values()) if (!isEmpty(tally)) tally.untold = true;
+  /** After the source was away: it may have forgotten. */
+  reportAll(): void {
+    for (const tally of this.#tallies.values()) if (!isEmpty(tally)) tally.unreported = true;
     this.tick();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
     if (this.#state.away()) return;
-    const untold = [...this.#tallies].filter(([, tally]) => tally.untold);
+    const unreported = [...this.#tallies].filter(([, tally]) => tally.unreported);
     await Promise.all(
-      untold.map(async ([key, tally]) => {
+      unreported.map(async ([key, tally]) => {
         await tally.asking;
-        await this.#tell(key, tally);
+        await this.#report(key, tally);
       }),
     );
   }
 
   #changed(key: string, keepMs: number): Tally {
     const tally = this.#tallyOf(key);
-    tally.untold = true;
+    tally.unreported = true;
     tally.keepMs = Math.max(tally.keepMs, keepMs);
     tally.untilMs = Math.max(tally.untilMs, this.#state.now() + keepMs);
     return tally;
@@ -97,7 +97,7 @@ export class ReplicatedTallies implements SharedTallies {
   #tallyOf(key: string): Tally {
     let tally = this.#tallies.get(key);
     if (tally === undefined) {
-      const none = { own: 0, recalled: 0, others: 0, keepMs: 0, untilMs: 0, untold: false, asking: null };
+      const none = { own: 0, recalled: 0, others: 0, keepMs: 0, untilMs: 0, unreported: false, asking: null };
       tally = { ...none, knownAtMs: Number.NEGATIVE_INFINITY, usedAtMs: this.#state.now() };
       this.#tallies.set(key, tally);
     }
@@ -106,20 +106,20 @@ export class ReplicatedTallies implements SharedTallies {
   }
 
   /** Never rejects: without an answer, what is known here. */
-  #tell(key: string, tally: Tally): Promise<number> {
+  #report(key: string, tally: Tally): Promise<number> {
     if (tally.asking !== null) return tally.asking;
-    const told = tally.own;
-    tally.untold = false;
-    tally.asking = this.#lender.tell(key, told, tally.keepMs, tally.recalled).then(
+    const reported = tally.own;
+    tally.unreported = false;
+    tally.asking = this.#source.report(key, reported, tally.keepMs, tally.recalled).then(
       (total) => {
         tally.asking = null;
-        tally.others = Math.max(0, total - told);
+        tally.others = Math.max(0, total - reported);
         tally.knownAtMs = this.#state.now();
         return sumOf(tally);
       },
       () => {
         tally.asking = null;
-        tally.untold = true;
+        tally.unreported = true;
         return sumOf(tally);
       },
     );
@@ -127,7 +127,7 @@ export class ReplicatedTallies implements SharedTallies {
   }
 }
 
-/** What was recalled is among the others as soon as the lender knows it. */
+/** What was recalled is among the others as soon as the source knows it. */
 function sumOf({ own, recalled, others }: Tally): number {
   return own + Math.max(others, recalled);
 }

@@ -38,15 +38,24 @@ const maxWaiting = 100_000;
 
 export class Channel<Out extends Verbs, In extends Verbs> {
   readonly #end: ChannelEnd;
-  readonly #options: ChannelOptions<In>;
   readonly #waiting = new Map<number, Waiting>();
   #last = 0;
   #closed = false;
+  #options: ChannelOptions<In> | null = null;
+  /** What came before anybody answers here. */
+  #early: [message: unknown, handle: Socket | null][] = [];
 
-  constructor(end: ChannelEnd, options: ChannelOptions<In>) {
+  constructor(end: ChannelEnd) {
     this.#end = end;
-    this.#options = options;
     end.onMessage((message, handle) => this.#hear(message, handle));
+  }
+
+  /** From now on the other side is answered. What it has said before is heard first, in order. */
+  answer(options: ChannelOptions<In>): void {
+    this.#options = options;
+    const early = this.#early;
+    this.#early = [];
+    for (const [message, handle] of early) this.#hear(message, handle);
   }
 
   /** Rejects with StoreUnavailable when the other side is gone or cannot do it, with its words. */
@@ -72,6 +81,7 @@ export class Channel<Out extends Verbs, In extends Verbs> {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    for (const [, handle] of this.#early.splice(0)) handle?.destroy();
     for (const { reject } of this.#waiting.values()) reject(gone());
     this.#waiting.clear();
   }
@@ -80,7 +90,7 @@ export class Channel<Out extends Verbs, In extends Verbs> {
     try {
       this.#end.send(message, handle);
     } catch {
-      // The other side has just ended; its end is told in its own way.
+      // The other side has just ended; its end is reported in its own way.
       handle?.destroy();
     }
   }
@@ -90,9 +100,11 @@ export class Channel<Out extends Verbs, In extends Verbs> {
       handle?.destroy();
       return;
     }
-    if (!isEnvelope(message)) this.#nonsense(new Error('a message is not one of the gateway'), handle);
-    else if ('answer' in message) this.#answered(message);
-    else this.#asked(message, handle);
+    const envelope = isEnvelope(message) ? message : null;
+    if (envelope !== null && 'answer' in envelope) this.#answered(envelope);
+    else if (this.#options === null) this.#early.push([message, handle]);
+    else if (envelope !== null) this.#asked(envelope, handle, this.#options);
+    else nonsense(new Error('a message is not one of the gateway'), handle, this.#options);
   }
 
   #answered({ answer, body, error }: Answered): void {
@@ -102,25 +114,25 @@ export class Channel<Out extends Verbs, In extends Verbs> {
     else waiting?.reject(new StoreUnavailable(error));
   }
 
-  #asked({ verb, body, ask }: Asked, handle: Socket | null): void {
-    const { handlers, readers } = this.#options;
+  #asked({ verb, body, ask }: Asked, handle: Socket | null, options: ChannelOptions<In>): void {
+    const { handlers, readers } = options;
     const handler = Object.hasOwn(handlers, verb) ? handlers[verb] : undefined;
     if (handler === undefined) {
-      this.#nonsense(new Error(`nobody knows the verb ${verb.slice(0, 32)}`), handle);
+      nonsense(new Error(`nobody knows the verb ${verb.slice(0, 32)}`), handle, options);
       return;
     }
     let read: In[string]['body'];
     try {
       read = readers === undefined ? body : readers[verb]!(body);
     } catch (cause) {
-      this.#nonsense(new Error(`what came with the verb ${verb} cannot be read`, { cause }), handle);
+      nonsense(new Error(`what came with the verb ${verb} cannot be read`, { cause }), handle, options);
       return;
     }
     const answer = (done: unknown): void => {
       if (ask !== undefined && !this.#closed) this.#send({ answer: ask, body: done });
     };
     const fail = (error: unknown): void => {
-      if (ask === undefined) this.#options.onNonsense(error instanceof Error ? error : new Error(String(error)));
+      if (ask === undefined) options.onNonsense(error instanceof Error ? error : new Error(String(error)));
       else if (!this.#closed)
         this.#send({ answer: ask, error: error instanceof Error ? error.message : String(error) });
     };
@@ -131,11 +143,6 @@ export class Channel<Out extends Verbs, In extends Verbs> {
     } catch (error) {
       fail(error);
     }
-  }
-
-  #nonsense(error: Error, handle: Socket | null): void {
-    handle?.destroy();
-    this.#options.onNonsense(error);
   }
 }
 
@@ -150,6 +157,15 @@ interface Answered {
   readonly answer: number;
   readonly body?: unknown;
   readonly error?: string;
+}
+
+function nonsense(
+  error: Error,
+  handle: Socket | null,
+  { onNonsense }: { readonly onNonsense: (error: Error) => void },
+): void {
+  handle?.destroy();
+  onNonsense(error);
 }
 
 function isEnvelope(message: unknown): message is Asked | Answered {

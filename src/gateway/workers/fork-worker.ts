@@ -14,6 +14,8 @@ export interface ForkedWorker extends WorkerLife {
   readonly channel: WorkerChannel;
   /** Connections that were handed to it and are not on their way yet. */
   readonly handing: number;
+  /** Begins to answer it. What it has said before is heard first. */
+  answer(answers: WorkerAnswers): void;
 }
 
 export interface ForkOptions {
@@ -21,6 +23,9 @@ export interface ForkOptions {
   readonly entry: string;
   /** As this process was started with: credentials that were taken out of it since are the worker's too. */
   readonly env: NodeJS.ProcessEnv;
+}
+
+export interface WorkerAnswers {
   /** `ready` and `failed` are this file's. */
   readonly handlers: Omit<Handlers<ToPrimary>, 'failed' | 'ready'>;
   readonly onReady: (doors: ToPrimary['ready']['body']) => void;
@@ -30,9 +35,9 @@ export interface ForkOptions {
 /** Reads its policy and tables, and opens its doors. */
 const readyWithinMs = 60_000;
 
-export function forkWorker(options: ForkOptions): ForkedWorker {
-  cluster.setupPrimary({ exec: options.entry, args: ['worker'] });
-  const worker = cluster.fork(options.env);
+export function forkWorker({ entry, env }: ForkOptions): ForkedWorker {
+  cluster.setupPrimary({ exec: entry, args: ['worker'] });
+  const worker = cluster.fork(env);
   closeUntaken(worker);
   const kill = (): void => {
     worker.process.kill('SIGKILL');
@@ -50,25 +55,27 @@ export function forkWorker(options: ForkOptions): ForkedWorker {
     kill();
   }, readyWithinMs).unref();
   const handing = new Set<Socket>();
-  const channel: WorkerChannel = new Channel(endOf(worker, handing), {
-    readers: readFromWorker,
-    onNonsense(error) {
-      options.onNonsense(error);
-      kill();
-    },
-    handlers: {
-      ...options.handlers,
-      ready(doors) {
-        options.onReady(doors);
-        served();
-        return null;
+  const channel: WorkerChannel = new Channel(endOf(worker, handing));
+  const answer = ({ handlers, onReady, onNonsense }: WorkerAnswers): void =>
+    channel.answer({
+      readers: readFromWorker,
+      onNonsense(error) {
+        onNonsense(error);
+        kill();
       },
-      failed({ message }) {
-        failed(new Error(message));
-        return null;
+      handlers: {
+        ...handlers,
+        ready(doors) {
+          onReady(doors);
+          served();
+          return null;
+        },
+        failed({ message }) {
+          failed(new Error(message));
+          return null;
+        },
       },
-    },
-  });
+    });
   const ended = new Promise<string>((resolve) => {
     const over = (how: string): void => {
       clearTimeout(timer);
@@ -81,13 +88,14 @@ export function forkWorker(options: ForkOptions): ForkedWorker {
     worker.once('exit', (code: number | null, signal: string | null) =>
       over(signal === null ? `ended with code ${code}` : `ended by ${signal}`),
     );
-    // Without a file descriptor or a process to be had there is none, and no end of it is ever told.
+    // Without a file descriptor or a process to be had none is started, and its end is never reported.
     worker.process.once('error', (error: NodeJS.ErrnoException) => {
       if (worker.process.pid === undefined) over(`could not be made (${error.code ?? error.message})`);
     });
   });
   return {
     channel,
+    answer,
     get handing() {
       return handing.size;
     },

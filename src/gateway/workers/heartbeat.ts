@@ -2,7 +2,6 @@
 // alive its sockets look: a process that is stopped keeps them all.
 
 export interface HeartbeatOptions {
-  readonly ask: () => Promise<unknown>;
   readonly everyMs?: number;
   readonly silentAfterMs?: number;
   /** Milliseconds that never run backwards. */
@@ -10,27 +9,30 @@ export interface HeartbeatOptions {
 }
 
 export class Heartbeat {
-  readonly #options: HeartbeatOptions;
   readonly #now: () => number;
   readonly #silentAfterMs: number;
-  readonly #timer: NodeJS.Timeout;
+  readonly #everyMs: number;
+  #timer: NodeJS.Timeout | null = null;
   /** When the question was put that is not answered yet. */
   #askedAtMs: number | null = null;
 
-  constructor(options: HeartbeatOptions) {
-    this.#options = options;
+  constructor(options: HeartbeatOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
     this.#silentAfterMs = options.silentAfterMs ?? 5_000;
-    this.#timer = setInterval(() => this.beat(), options.everyMs ?? 1_000).unref();
+    this.#everyMs = options.everyMs ?? 1_000;
   }
 
   readonly isSilent = (): boolean => this.#askedAtMs !== null && this.#now() - this.#askedAtMs > this.#silentAfterMs;
 
+  start(ask: () => Promise<unknown>): void {
+    this.#timer ??= setInterval(() => this.beat(ask), this.#everyMs).unref();
+  }
+
   /** One question at a time: a second would say no more. */
-  beat(): void {
+  beat(ask: () => Promise<unknown>): void {
     if (this.#askedAtMs !== null) return;
     this.#askedAtMs = this.#now();
-    this.#options.ask().then(
+    ask().then(
       () => {
         this.#askedAtMs = null;
       },
@@ -39,6 +41,7 @@ export class Heartbeat {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
   }
 }

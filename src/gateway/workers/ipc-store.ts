@@ -1,6 +1,7 @@
 // The store as a worker has it: what its gateway's own process knows, asked over their channel. Limits are decided here from
-// what was borrowed in advance. When that process does not answer, the worker serves nothing (journal-relay.ts), so there
+// what was leased in advance. When that process does not answer, the worker serves nothing (journal-relay.ts), so there
 // is no going on alone here.
+import { waitAtMost } from '../../kit/wait-at-most.ts';
 import type {
   RegistrationChange,
   RegistrationStore,
@@ -9,14 +10,13 @@ import type {
   SharedVault,
   StoreAway,
 } from '../../path/shared-store.ts';
-import { createLeasedMeters, type LeasedMeters } from '../store/leased-meters.ts';
-import type { LenderState, MeterLender, TallyLender } from '../store/meter-lender.ts';
+import { createMeterLeases, type MeterLeases } from '../store/meter-leases.ts';
+import type { QuotaSource, SourceState, TallySource } from '../store/quota-source.ts';
 import { ReplicatedTallies } from '../store/replicated-tallies.ts';
 import type { Channel, Verbs } from './channel.ts';
-import { inTime } from './in-time.ts';
 import { type AwayFor, awaySince, type StoreVerbs } from './worker-verbs.ts';
 
-export type Asking = Pick<Channel<StoreVerbs, Verbs>, 'ask' | 'tell' | 'isClosed'>;
+type Asking = Pick<Channel<StoreVerbs, Verbs>, 'ask' | 'tell' | 'isClosed'>;
 
 export interface IpcStoreOptions {
   readonly name: string;
@@ -30,14 +30,14 @@ export interface IpcStoreOptions {
 }
 
 export interface IpcStore extends SharedStore {
-  /** What the other process tells. */
-  hear(away: AwayFor | null): void;
-  hearGateways(count: number): void;
+  /** As the primary reports it. */
+  setAway(away: AwayFor | null): void;
+  setGateways(count: number): void;
   changed(change: RegistrationChange): void;
-  recall: LeasedMeters['recall'];
+  recall: MeterLeases['recall'];
 }
 
-/** Ends that traffic has moved are told together. */
+/** Renewals by traffic are reported together. */
 const extendEveryMs = 500;
 /** As long as a process may be silent before its worker serves nothing (heartbeat.ts). */
 const answerWithinMs = 5_000;
@@ -47,10 +47,10 @@ export function createIpcStore(channel: Asking, options: IpcStoreOptions): IpcSt
   const listeners = new Set<(away: StoreAway | null) => void>();
   let away = awaySince(options.away, now());
   let { gateways } = options;
-  const lender = lenderOver(channel);
-  const state: LenderState = { now, away: () => channel.isClosed, peers: () => options.workers * gateways };
-  const meters = createLeasedMeters(lender, state);
-  const tallies = new ReplicatedTallies(lender, state);
+  const source = quotaOver(channel);
+  const state: SourceState = { now, away: () => channel.isClosed, peers: () => options.workers * gateways };
+  const meters = createMeterLeases(source, state);
+  const tallies = new ReplicatedTallies(source, state);
   const registrations = new IpcRegistrations(channel);
   return {
     name: options.name,
@@ -69,16 +69,16 @@ export function createIpcStore(channel: Asking, options: IpcStoreOptions): IpcSt
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    hear(told) {
-      away = awaySince(told, now());
+    setAway(reported) {
+      away = awaySince(reported, now());
       for (const listener of listeners) listener(away);
     },
-    hearGateways(count) {
+    setGateways(count) {
       gateways = count;
     },
     changed: (change) => registrations.changed(change),
     async recall(key, kind) {
-      // What was granted in the same breath is in hand by then: Node tells several messages before promises go on.
+      // Node delivers several messages before promises go on: what was just granted is counted first.
       await new Promise(setImmediate);
       return meters.recall(key, kind);
     },
@@ -107,7 +107,7 @@ class IpcRegistrations implements RegistrationStore {
 
   extend(id: string, expiresAtMs: number): void {
     this.#extended.set(id, Math.max(expiresAtMs, this.#extended.get(id) ?? 0));
-    this.#timer ??= setTimeout(() => this.#tellExtended(), extendEveryMs).unref();
+    this.#timer ??= setTimeout(() => this.#reportExtended(), extendEveryMs).unref();
   }
 
   watch(listener: (change: RegistrationChange) => void): void {
@@ -115,17 +115,17 @@ class IpcRegistrations implements RegistrationStore {
   }
 
   changed(change: RegistrationChange): void {
-    // What traffic of the earlier one has moved is not for the next one of that id.
+    // A renewal of the earlier registration is not for the next one with that id.
     if (change.kind === 'gone') this.#extended.delete(change.id);
     else if (change.kind === 'all') this.#extended.clear();
     this.#listener?.(change);
   }
 
   close(): void {
-    if (this.#timer !== null) this.#tellExtended();
+    if (this.#timer !== null) this.#reportExtended();
   }
 
-  #tellExtended(): void {
+  #reportExtended(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#channel.tell('extend', [...this.#extended]);
@@ -134,19 +134,19 @@ class IpcRegistrations implements RegistrationStore {
 }
 
 /**
- * Who is not answered gets nothing: a process that is silent may be stopped, and nobody is let in on its account. Its late
- * answer is not waited for; what it granted then is lost, which is on the safe side.
+ * Without an answer in time, nothing is granted: a silent process may be stopped. What it grants later is lost, which is
+ * on the safe side.
  */
-function lenderOver(channel: Asking): MeterLender & TallyLender {
+function quotaOver(channel: Asking): QuotaSource & TallySource {
   const nothing = { granted: 0, waitMs: answerWithinMs };
   return {
     draw: (key, rate, least, wanted) =>
-      inTime(channel.ask('draw', { key, rate, least, wanted }), answerWithinMs, nothing),
+      waitAtMost(channel.ask('draw', { key, rate, least, wanted }), answerWithinMs, () => nothing),
     giveBack: (key, rate, amount) => channel.tell('giveBack', { key, rate, amount }),
     spend: (key, rate, amount) => channel.ask('spend', { key, rate, amount }),
     places: (key, limit, held, wanted) =>
-      inTime(channel.ask('places', { key, limit, held, wanted }), answerWithinMs, held),
-    tell: (key, own, keepMs) => channel.ask('tally', { key, own, keepMs }),
+      waitAtMost(channel.ask('places', { key, limit, held, wanted }), answerWithinMs, () => held),
+    report: (key, own, keepMs) => channel.ask('tally', { key, own, keepMs }),
   };
 }
 

@@ -1,7 +1,7 @@
-// The journal as a worker has it: finished records go to the gateway's own process at the end of the turn in which they were
-// made, or a few milliseconds later where many are, in order, each once. What cannot be handed over is not served: not while
-// the journal itself cannot be written, not while too many records are under way, and not while the other process is silent.
-// What is refused meanwhile is handed over as well, up to a bound: past it, it is counted and told when there is room again.
+// The journal as a worker has it: it sends finished records to the gateway's own process, in order, each once, at the end of
+// the turn or a few milliseconds later. The worker serves nothing while the journal cannot be written, while too many records
+// are under way, or while the other process is silent. Refusals made meanwhile are sent too, up to a bound; past it they are
+// counted, and the count is reported when there is room again.
 import type { JournalHealth } from './worker-verbs.ts';
 
 export interface JournalRelayOptions {
@@ -40,7 +40,7 @@ export class JournalRelay {
     this.#options = options;
     this.#maxUnderWay = options.maxUnderWay ?? usuallyUnderWay;
     this.#health = options.health;
-    this.hear(options.health);
+    this.setHealth(options.health);
   }
 
   /** Checked before a request is served. */
@@ -57,8 +57,8 @@ export class JournalRelay {
     return { kind: 'ok' };
   }
 
-  /** Told by the process that writes it. */
-  hear(health: JournalHealth): void {
+  /** As the process that writes it reports it. */
+  setHealth(health: JournalHealth): void {
     this.#health = health;
     const nowMs = performance.now();
     this.#over = new Map(health.over.map(([sandbox, waitMs]) => [sandbox, nowMs + waitMs]));

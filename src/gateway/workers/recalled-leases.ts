@@ -1,6 +1,6 @@
-// What workers have taken in advance and do not use, called back when another one asks in vain: so that a limit is not only
-// never exceeded but also used to its end. A worker that does not answer at once is not waited for.
-import { inTime } from './in-time.ts';
+// Calls back what workers have leased and do not use, when another worker asks in vain: so that a limit is not only never
+// exceeded but can also be used up. Does not wait for a worker that does not answer at once.
+import { waitAtMost } from '../../kit/wait-at-most.ts';
 
 export type LeaseKind = 'rate' | 'places';
 
@@ -43,10 +43,10 @@ export class RecalledLeases {
 
 /** What a worker says it gave is counted only where it is an amount: it would be granted to another. */
 async function soon(answer: Promise<number>): Promise<number> {
-  const given = await inTime(
+  const given = await waitAtMost(
     answer.catch(() => 0),
     answerWithinMs,
-    0,
+    () => 0,
   );
   return Number.isFinite(given) && given > 0 ? given : 0;
 }

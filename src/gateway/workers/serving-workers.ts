@@ -53,7 +53,7 @@ export class ServingWorkers {
     });
   }
 
-  hear(life: Life, { openConnections, openCircuits }: Pick<Beat, 'openConnections' | 'openCircuits'>): void {
+  noteBeat(life: Life, { openConnections, openCircuits }: Pick<Beat, 'openConnections' | 'openCircuits'>): void {
     const serving = this.#serving.get(life);
     if (serving !== undefined) Object.assign(serving, { openConnections, openCircuits, silentLooks: 0 });
   }

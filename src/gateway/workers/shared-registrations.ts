@@ -1,6 +1,7 @@
 // The registrations of a gateway with workers: whatever is changed, by the gateway's own process, by another gateway or by a
 // worker, all of its workers hear of, and what must hold everywhere is acknowledged only when it does. Keeps a copy, so that
 // a worker that starts is told all of it in one go.
+import { waitAtMost } from '../../kit/wait-at-most.ts';
 import {
   type ClaimTaken,
   type RegistrationChange,
@@ -9,7 +10,6 @@ import {
   type StoredRegistration,
   StoreUnavailable,
 } from '../../path/shared-store.ts';
-import { inTime } from './in-time.ts';
 
 /** One who must hear of changes. */
 export interface Follower {
@@ -166,7 +166,7 @@ export class SharedRegistrations implements RegistrationStore {
       () => true,
       () => true,
     );
-    const isDone = await inTime(done, this.#answerWithinMs, false);
+    const isDone = await waitAtMost(done, this.#answerWithinMs, () => false);
     if (isDone || !isLetGo) return isDone;
     // Busy or stopped, it may still pass on what the sandbox sends.
     await follower.end();

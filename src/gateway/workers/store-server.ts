@@ -1,7 +1,7 @@
-// What the gateway's own process answers the store of one worker with. What a worker that has died had (places, locks) is
-// free again at once. Registrations go through `SharedRegistrations`, so that everybody hears of a change.
+// Answers the store of one worker, in the gateway's own process. When the worker dies, its places and locks are free at
+// once. Registrations go through `SharedRegistrations`, so that every worker hears of a change.
 import { type SharedStore, StoreUnavailable } from '../../path/shared-store.ts';
-import { lendMeters } from '../store/lend-meters.ts';
+import { createQuotaServer } from '../store/quota-server.ts';
 import type { Handlers } from './channel.ts';
 import type { Recall, RecalledLeases } from './recalled-leases.ts';
 import type { SharedRegistrations } from './shared-registrations.ts';
@@ -27,7 +27,7 @@ export interface StoreServer {
 
 export function createStoreServer(parts: StoreServerParts): StoreServer {
   const { store, registrations, worker, mayRegister, leases } = parts;
-  const borrower = lendMeters(store.meters, store.tallies);
+  const quota = createQuotaServer(store.meters, store.tallies);
   leases.join(worker, parts.recall);
   const locks = new Map<number, () => void>();
   let lastTicket = 0;
@@ -49,7 +49,7 @@ export function createStoreServer(parts: StoreServerParts): StoreServer {
     locks.delete(ticket);
   };
 
-  /** A worker that was not answered in time asks again, and then both questions are here: the later one has the last word. */
+  /** A worker that was not answered in time asks again. Both questions are here then, and the later one counts. */
   const saying = new Map<string, Promise<number>>();
   const inOrder = (key: string, say: () => Promise<number>): Promise<number> => {
     const said = (saying.get(key) ?? Promise.resolve(0)).then(say, say);
@@ -78,26 +78,26 @@ export function createStoreServer(parts: StoreServerParts): StoreServer {
         return null;
       },
       async draw({ key, rate, least, wanted }) {
-        const drawn = await borrower.draw(key, rate, least, wanted);
+        const drawn = await quota.draw(key, rate, least, wanted);
         if (drawn.granted >= wanted) return drawn;
         const back = await leases.fromOthers(worker, key, 'rate');
         if (back === 0) return drawn;
-        borrower.giveBack(key, rate, back);
-        const more = await borrower.draw(key, rate, drawn.granted > 0 ? 1 : least, wanted - drawn.granted);
+        quota.giveBack(key, rate, back);
+        const more = await quota.draw(key, rate, drawn.granted > 0 ? 1 : least, wanted - drawn.granted);
         return { granted: drawn.granted + more.granted, waitMs: more.waitMs };
       },
       giveBack({ key, rate, amount }) {
-        borrower.giveBack(key, rate, amount);
+        quota.giveBack(key, rate, amount);
         return null;
       },
-      spend: ({ key, rate, amount }) => borrower.spend(key, rate, amount),
+      spend: ({ key, rate, amount }) => quota.spend(key, rate, amount),
       places: ({ key, limit, held, wanted }) =>
         inOrder(key, async () => {
-          const has = await borrower.places(key, limit, held, wanted);
+          const has = await quota.places(key, limit, held, wanted);
           if (has >= wanted || (await leases.fromOthers(worker, key, 'places')) === 0) return has;
-          return borrower.places(key, limit, held, wanted);
+          return quota.places(key, limit, held, wanted);
         }),
-      tally: ({ key, own, keepMs }) => borrower.tell(key, own, keepMs, 0),
+      tally: ({ key, own, keepMs }) => quota.report(key, own, keepMs, 0),
       async put({ key, value, keepMs }) {
         await store.vault.put(key, Buffer.from(value, 'base64'), keepMs);
         return null;
@@ -118,7 +118,7 @@ export function createStoreServer(parts: StoreServerParts): StoreServer {
     gone() {
       isGone = true;
       leases.leave(worker);
-      borrower.gone();
+      quota.gone();
       for (const ticket of [...locks.keys()]) unlock(ticket);
     },
   };

@@ -15,10 +15,11 @@ export interface WorkerLife {
   kill(): void;
 }
 
+/** `worker`: 1 to `count`. */
+export type StartWorker = (worker: number) => WorkerLife;
+
 export interface SuperviseOptions {
   readonly count: number;
-  /** `worker`: 1 to `count`. */
-  readonly start: (worker: number) => WorkerLife;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   readonly now?: () => number;
   readonly wait?: (ms: number) => Promise<void>;
@@ -71,17 +72,17 @@ export class Supervisor {
   }
 
   /** Resolves when all serve. One that cannot start ends them all: that is the operator's to mend. */
-  async start(): Promise<void> {
+  async start(startWorker: StartWorker): Promise<void> {
     const workers = Array.from({ length: this.#options.count }, (_, index) => index + 1);
     try {
-      await Promise.all(workers.map((worker) => this.#begin(worker)));
+      await Promise.all(workers.map((worker) => this.#begin(worker, startWorker)));
     } catch (error) {
       this.#stopping = true;
       for (const life of this.#lives.values()) life.kill();
       await Promise.all([...this.#lives.values()].map(({ ended }) => ended));
       throw error;
     }
-    for (const worker of workers) void this.#attend(worker);
+    for (const worker of workers) void this.#attend(worker, startWorker);
   }
 
   /** Resolves when none is left. */
@@ -96,8 +97,8 @@ export class Supervisor {
     clearTimeout(timer);
   }
 
-  async #begin(worker: number): Promise<WorkerLife> {
-    const life = this.#options.start(worker);
+  async #begin(worker: number, startWorker: StartWorker): Promise<WorkerLife> {
+    const life = startWorker(worker);
     this.#lives.set(worker, life);
     void life.ended.then(() => this.#live.delete(life));
     await life.ready;
@@ -106,7 +107,7 @@ export class Supervisor {
   }
 
   /** One place, for as long as the gateway lives. */
-  async #attend(worker: number): Promise<void> {
+  async #attend(worker: number, startWorker: StartWorker): Promise<void> {
     const { log } = this.#options;
     let delayMs = firstDelayMs;
     let hasServed = true;
@@ -124,7 +125,7 @@ export class Supervisor {
       await this.#wait(delayMs);
       if (this.#stopping) return;
       this.#restarts++;
-      hasServed = await this.#begin(worker).then(
+      hasServed = await this.#begin(worker, startWorker).then(
         () => {
           log.info('a worker was started anew', { worker });
           return true;

@@ -18,7 +18,7 @@ import type {
   StoredRegistration,
 } from '../../path/shared-store.ts';
 import type { ListenAddress, ListenSettings } from '../../policy/compiled.ts';
-import type { Drawn } from '../store/meter-lender.ts';
+import type { Drawn } from '../store/quota-source.ts';
 import type { LeaseKind } from './recalled-leases.ts';
 import type { SeenByPolicy } from './recorded-machine.ts';
 
@@ -38,7 +38,7 @@ export interface OpenDoors {
   readonly gateways: readonly string[];
 }
 
-/** What one worker has done since it last told. */
+/** What one worker has done since its last report. */
 export interface Beat {
   readonly openConnections: number;
   readonly openCircuits: number;
@@ -118,10 +118,10 @@ export type ToPrimary = {
   readonly confirm: Verb<{ readonly address: string }, { readonly id: string; readonly confirmed: boolean } | null>;
   readonly known: Verb<readonly CarriedSecret[]>;
 } & StoreVerbs &
-  PeopleVerbs;
+  ApprovalVerbs;
 
 /** What a worker asks of people, for one of its sandboxes. */
-export type PeopleVerbs = {
+export type ApprovalVerbs = {
   /** Answered when a person has, or nobody did in time. `number`: the worker's own, to withdraw it by. */
   readonly ask: Verb<{ readonly number: number; readonly asked: Asked }, Verdict>;
   /** Its client has left. */

@@ -1,9 +1,10 @@
 // What is counted, in plain numbers: the shape that metrics.ts fills and prometheus.ts prints.
 
-export interface MetricsPorts {
-  readonly openConnections: () => number;
-  readonly openCircuits: () => number;
-  readonly registeredSandboxes: () => number;
+/** What is not counted but looked at, when somebody asks. */
+export interface Gauges {
+  readonly openConnections: number;
+  readonly openCircuits: number;
+  readonly registeredSandboxes: number;
   readonly journal: {
     readonly healthy: boolean;
     readonly queued: number;
@@ -11,7 +12,6 @@ export interface MetricsPorts {
     readonly room: number;
     readonly head: { readonly seq: number };
   };
-  readonly maxSandboxes?: number;
 }
 
 /** Seconds: from an answer out of a warm pool to a long model stream. */

@@ -1,7 +1,7 @@
 // Counts what happens, in plain numbers: this is the hot path. How they look to Prometheus is prometheus.ts, which is
 // loaded when somebody asks. The number of series is bounded: verdicts and codes are ours, and sandboxes past the
 // thousandth share one label.
-import { type Counts, durationBounds, type MetricsPorts } from './counts.ts';
+import { type Counts, durationBounds, type Gauges } from './counts.ts';
 import type { RecordBody } from './journal/record.ts';
 
 export class Metrics implements Counts {
@@ -23,12 +23,10 @@ export class Metrics implements Counts {
   connectsOk = 0;
   connectsFailed = 0;
   unrecorded = 0;
-  readonly #ports: MetricsPorts;
   readonly #maxSandboxes: number;
 
-  constructor(ports: MetricsPorts) {
-    this.#ports = ports;
-    this.#maxSandboxes = ports.maxSandboxes ?? 1000;
+  constructor(maxSandboxes = 1000) {
+    this.#maxSandboxes = maxSandboxes;
   }
 
   /** One finished request. On the hot path. */
@@ -74,10 +72,10 @@ export class Metrics implements Counts {
     this.unrecorded++;
   }
 
-  async render(): Promise<string> {
+  async render(gauges: Gauges): Promise<string> {
     // prom-client takes several megabytes that a gateway nobody scrapes need not spend.
     const { renderPrometheus } = await import('./prometheus.ts');
-    return renderPrometheus(this, this.#ports);
+    return renderPrometheus(this, gauges);
   }
 }
 

@@ -1,9 +1,9 @@
 // The counts in the words of Prometheus. A registry per scrape: nothing is kept between two, so nothing can be stale.
 import { readdirSync } from 'node:fs';
 import { Counter, Gauge, Histogram, type MetricType, Registry } from 'prom-client';
-import { type Counts, durationBounds, type MetricsPorts } from './counts.ts';
+import { type Counts, durationBounds, type Gauges } from './counts.ts';
 
-export function renderPrometheus(counts: Counts, ports: MetricsPorts): Promise<string> {
+export function renderPrometheus(counts: Counts, gauges: Gauges): Promise<string> {
   const registry = new Registry();
   const registers = [registry];
   const labelled = (name: string, help: string, label: string, values: Iterable<readonly [string, number]>): void => {
@@ -50,10 +50,10 @@ export function renderPrometheus(counts: Counts, ports: MetricsPorts): Promise<s
   ]);
   registry.registerMetric(new CountedHistogram(counts));
 
-  const { openConnections, openCircuits, registeredSandboxes, journal } = ports;
-  gauge('sallyport_open_connections', 'Client connections that are open', openConnections());
-  gauge('sallyport_upstream_circuits_open', 'Upstreams that are left alone for a moment', openCircuits());
-  gauge('sallyport_registered_sandboxes', 'Sandboxes that are registered', registeredSandboxes());
+  const { openConnections, openCircuits, registeredSandboxes, journal } = gauges;
+  gauge('sallyport_open_connections', 'Client connections that are open', openConnections);
+  gauge('sallyport_upstream_circuits_open', 'Upstreams that are left alone for a moment', openCircuits);
+  gauge('sallyport_registered_sandboxes', 'Sandboxes that are registered', registeredSandboxes);
   gauge('sallyport_journal_healthy', '1 while the journal can be written', journal.healthy ? 1 : 0);
   gauge('sallyport_journal_queued', 'Records waiting for the disk', journal.queued);
   gauge('sallyport_journal_files', 'Journal files kept', journal.fileCount);

@@ -73,7 +73,8 @@ describe('an address on one machine says nothing about who has it on another', (
       containerIp: address,
       container: { name: 'agent', network: 'bridge', mac: null, pid: 7, startedAt: '2026-01-01T00:00:00Z' },
     });
-    const home = await openSharingGateway(shared, 'gateway-c', clock, { witness });
+    const home = await openSharingGateway(shared, 'gateway-c', clock);
+    home.registry.useWitness(witness);
     const { secret } = await home.registry.register({ id: 'one', container_id: 'agent', proof: ['ip', 'secret'] });
     const caller = { address, proxyAuthorization: basic('one', secret!) };
     expect(whoIs(home, caller)).toBe('one');

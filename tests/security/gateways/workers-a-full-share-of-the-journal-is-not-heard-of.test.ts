@@ -70,10 +70,10 @@ describe('the relay of a worker', () => {
 
   test('forgets who must wait when its time is over, and when it is told', () => {
     const { relay } = silentRelay();
-    relay.hear({ healthy: true, reason: '', over: [['loud', 60_000]] });
+    relay.setHealth({ healthy: true, reason: '', over: [['loud', 60_000]] });
     expect(relay.waitMs('loud')).toBeGreaterThan(59_000);
     expect(relay.waitMs('quiet')).toBe(0);
-    relay.hear({ healthy: true, reason: '', over: [] });
+    relay.setHealth({ healthy: true, reason: '', over: [] });
     expect(relay.waitMs('loud')).toBe(0);
   });
 

@@ -1,20 +1,20 @@
-// Redis as the lender of rates and places: one script for each question, so that two gateways that ask at once are
+// Redis as the source of rates and places: one script for each question, so that two gateways that ask at once are
 // granted one after the other. Counters and their names are all it holds: nothing here is sealed, and nothing is secret.
 import type { MeterRate } from '../../../path/shared-store.ts';
-import type { Drawn, MeterLender } from '../meter-lender.ts';
+import type { Drawn, QuotaSource } from '../quota-source.ts';
 import { drawFromBucket, type RedisScript, spendFromBucket, takePlaces } from './redis-scripts.ts';
 
 /** Only to clear away what nobody uses any more: the places of a dead gateway are free with the end of its heartbeat. */
 const keepPlacesMs = 600_000;
 
-export interface RedisLenderOptions {
+export interface RedisQuotaOptions {
   readonly prefix: string;
   /** Of this process: the places of the one before it with the same name are not its own. */
   readonly instance: string;
   run(script: RedisScript, ...args: (string | number)[]): Promise<unknown>;
 }
 
-export function createRedisLender({ prefix, instance, run }: RedisLenderOptions): MeterLender {
+export function createRedisQuota({ prefix, instance, run }: RedisQuotaOptions): QuotaSource {
   const bucket = (key: string, { perSecond, burst }: MeterRate) => [`${prefix}meter:${key}`, perSecond, burst] as const;
   const spend = async (key: string, rate: MeterRate, amount: number) =>
     numberOf(await run(spendFromBucket, ...bucket(key, rate), amount));

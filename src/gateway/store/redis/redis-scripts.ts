@@ -211,25 +211,25 @@ return mine`);
 
 /**
  * ARGV: key, instance, all it ever counted, ms to keep, all that the journal of its gateway has from before. The sum of all.
- * What the earlier processes of that gateway have told is in the journal too: only what is missing of it is added.
+ * What the earlier processes of that gateway have reported is in the journal too: only what is missing of it is added.
  */
-export const tellTally = script(`
+export const reportTally = script(`
 local key, instance = ARGV[1], ARGV[2]
 local function nameOf(field) return string.match(field, '^(.*)#') or field end
-local told, others = 0, 0
+local reported, others = 0, 0
 local all = redis.call('HGETALL', key)
 for i = 1, #all, 2 do
   local sum = tonumber(all[i + 1]) or 0
   if all[i] ~= instance then
-    if nameOf(all[i]) == nameOf(instance) then told = told + sum else others = others + sum end
+    if nameOf(all[i]) == nameOf(instance) then reported = reported + sum else others = others + sum end
   end
 end
-local own = tonumber(ARGV[3]) + math.max(0, (tonumber(ARGV[5] or '') or 0) - told)
+local own = tonumber(ARGV[3]) + math.max(0, (tonumber(ARGV[5] or '') or 0) - reported)
 if own ~= 0 then
   redis.call('HSET', key, instance, string.format('%.17g', own))
   if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end
 end
-return string.format('%.17g', own + told + others)`);
+return string.format('%.17g', own + reported + others)`);
 
 /** ARGV: key, token, ms; 0 lets go. 1: it was held by this token. */
 export const keepLock = script(`

@@ -6,13 +6,13 @@ import type { SealedBox } from '../../../kit/sealed-box.ts';
 import type { Log } from '../../../kit/text/log.ts';
 import { type SharedStore, type StoreAway, StoreUnavailable } from '../../../path/shared-store.ts';
 import type { StoreSettings } from '../../../policy/compiled-limits.ts';
-import { createLeasedMeters, type LeasedMeters } from '../leased-meters.ts';
-import type { LenderState } from '../meter-lender.ts';
+import { createMeterLeases, type MeterLeases } from '../meter-leases.ts';
+import type { SourceState } from '../quota-source.ts';
 import { ReplicatedTallies } from '../replicated-tallies.ts';
 import { adviceFor, agreeOnCa, CannotJoin, type CommonCa, type StoreToJoin, tryStore } from './join-store.ts';
 import { RedisLink } from './redis-link.ts';
 import { createRedisLocks } from './redis-locks.ts';
-import { createRedisLender } from './redis-meters.ts';
+import { createRedisQuota } from './redis-meters.ts';
 import { RedisRegistrations } from './redis-registrations.ts';
 import { beat, type RedisScript } from './redis-scripts.ts';
 import { createRedisTallies } from './redis-tallies.ts';
@@ -59,7 +59,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
 class RedisStore implements SharedStore {
   readonly name: string;
   readonly registrations: RedisRegistrations;
-  readonly meters: LeasedMeters;
+  readonly meters: MeterLeases;
   readonly tallies: ReplicatedTallies;
   readonly vault: SharedStore['vault'];
   readonly locks: SharedStore['locks'];
@@ -88,15 +88,15 @@ class RedisStore implements SharedStore {
     this.#instance = `${gateway}#${randomBytes(6).toString('hex')}`;
     const command = (...args: (string | number)[]) => this.#command(...args);
     const run = (script: RedisScript, ...args: (string | number)[]) => this.#run(script, ...args);
-    const state: LenderState = {
+    const state: SourceState = {
       away: () => this.#away !== null,
       peers: () => this.gateways,
       now: () => performance.now(),
     };
     this.#now = options.now ?? Date.now;
     this.#joined = { prefix, text: settings.text, command, run };
-    const lender = createRedisLender({ prefix, instance: this.#instance, run });
-    this.meters = createLeasedMeters(lender, state);
+    const quota = createRedisQuota({ prefix, instance: this.#instance, run });
+    this.meters = createMeterLeases(quota, state);
     this.tallies = new ReplicatedTallies(createRedisTallies({ prefix, instance: this.#instance, run }), state);
     this.vault = createRedisVault({ prefix, seal, command, now: this.#now });
     this.locks = createRedisLocks({ prefix, command, run });
@@ -147,8 +147,8 @@ class RedisStore implements SharedStore {
     link.keepProcess(false);
     this.#failures = 0;
     this.#setAway(null);
-    this.meters.sayAll();
-    this.tallies.sayAll();
+    this.meters.reportAll();
+    this.tallies.reportAll();
   }
 
   /**
@@ -209,7 +209,7 @@ class RedisStore implements SharedStore {
     this.registrations.sweep();
     if (this.#away !== null) return;
     // It was thought dead, as after a long pause of the whole machine: its places may have been given to others.
-    if (reply[1] === 0) this.meters.sayAll();
+    if (reply[1] === 0) this.meters.reportAll();
     // Twice in a row: a message may be on its way.
     const behind = this.registrations.isBehind(Number(reply[0]));
     if (behind && this.#behind) {

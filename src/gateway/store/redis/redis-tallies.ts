@@ -1,8 +1,8 @@
-// Redis as the place where sums are told: a field for each process of each gateway, so that saying a sum twice changes
-// nothing. What a gateway finds in its own journal counts as far as its earlier processes did not tell it, or Redis has lost
-// it: never twice, and never in place of more.
-import type { TallyLender } from '../meter-lender.ts';
-import { type RedisScript, tellTally } from './redis-scripts.ts';
+// Redis as the source of sums: a field for each process of each gateway, so that reporting a sum twice changes nothing. What a
+// gateway finds in its own journal counts only where its earlier processes did not report it, or Redis has lost it: never
+// twice, and never in place of more.
+import type { TallySource } from '../quota-source.ts';
+import { type RedisScript, reportTally } from './redis-scripts.ts';
 
 export interface RedisTalliesOptions {
   readonly prefix: string;
@@ -11,10 +11,10 @@ export interface RedisTalliesOptions {
   run(script: RedisScript, ...args: (string | number)[]): Promise<unknown>;
 }
 
-export function createRedisTallies({ prefix, instance, run }: RedisTalliesOptions): TallyLender {
+export function createRedisTallies({ prefix, instance, run }: RedisTalliesOptions): TallySource {
   return {
-    async tell(key, own, keepMs, recalled) {
-      const sum = Number(await run(tellTally, `${prefix}tally:${key}`, instance, own, Math.ceil(keepMs), recalled));
+    async report(key, own, keepMs, recalled) {
+      const sum = Number(await run(reportTally, `${prefix}tally:${key}`, instance, own, Math.ceil(keepMs), recalled));
       return Number.isFinite(sum) ? sum : 0;
     },
   };

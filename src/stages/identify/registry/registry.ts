@@ -28,9 +28,10 @@ export interface RegistryOptions extends ReplicaOptions {
   readonly sharing?: Sharing;
   /** The names a registration may list: those that are configured at that moment. */
   readonly knownCredentials: () => KnownNames;
-  /** Asks Docker about the container of a registration and fills in what it says. Absent: no container can be registered. */
-  readonly witness?: (asked: Registration) => Promise<Registration>;
 }
+
+/** Asks Docker about the container of a registration and fills in what it says. */
+export type RegistrationWitness = (asked: Registration) => Promise<Registration>;
 
 export interface Sharing extends AddressSharing {
   /** How long sandboxes that were identified here are served while the store is away. */
@@ -53,6 +54,7 @@ export class SandboxRegistry extends SandboxReplica {
   readonly #sweeper: NodeJS.Timeout;
   readonly #stopListening: () => void;
   #graceEnd: NodeJS.Timeout | null = null;
+  #witness: RegistrationWitness | null = null;
 
   private constructor(options: RegistryOptions) {
     super(options);
@@ -75,6 +77,11 @@ export class SandboxRegistry extends SandboxReplica {
       throw error;
     }
     return registry;
+  }
+
+  /** Until there is one, no container can be registered. */
+  useWitness(witness: RegistrationWitness): void {
+    this.#witness = witness;
   }
 
   /** Set while the store cannot say whether a registration holds. */
@@ -110,12 +117,12 @@ export class SandboxRegistry extends SandboxReplica {
 
   /** The name of a container that nobody has looked at would be believed by whoever reads it. */
   async #witnessed(asked: Registration): Promise<Registration> {
-    if (this.#options.witness === undefined) {
+    if (this.#witness === null) {
       throw new RegistrationError('docker.unavailable', 'this gateway does not ask Docker about containers', {
         hint: 'Leave container_id out; an id of your own choice goes into id.',
       });
     }
-    return this.#options.witness(asked);
+    return this.#witness(asked);
   }
 
   /** Another 24 hours from now. Throws when there is no such sandbox, or its `expires_at` was given. */

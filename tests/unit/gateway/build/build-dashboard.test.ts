@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ApprovalsInForce } from '../../../../src/gateway/approvals/approvals-in-force.ts';
-import { buildDashboard, type PageForPeople } from '../../../../src/gateway/build/build-dashboard.ts';
+import { buildDashboard, type GatewayDashboard } from '../../../../src/gateway/build/build-dashboard.ts';
 import type { StartOptions } from '../../../../src/gateway/contract.ts';
 import type { ListenAddress } from '../../../../src/policy/compiled.ts';
 import { Feed } from '../../../../src/stages/audit/feed.ts';
@@ -11,7 +11,7 @@ import { fakePorts } from '../admin/fake-ports.ts';
 
 let other: Server;
 let taken: ListenAddress;
-let page: PageForPeople;
+let page: GatewayDashboard;
 const warnings: string[] = [];
 
 beforeAll(async () => {
@@ -35,7 +35,6 @@ function pageOf(configured: ListenAddress | null, options: Pick<StartOptions, 'd
     policy: () => ({ ...policy, listen: { ...policy.listen, dashboard: configured } }),
     people: { approvals: new ApprovalsInForce(), watching: () => () => {}, onQuestion: () => () => {} },
     feed,
-    admin: fakePorts,
     log: { warn: (what: string) => warnings.push(what), error: (what: string) => warnings.push(what) },
   });
   return page;
@@ -43,12 +42,12 @@ function pageOf(configured: ListenAddress | null, options: Pick<StartOptions, 'd
 
 describe('a page is served where somebody wants one', () => {
   test('nowhere by itself, and then nothing listens to the feed', async () => {
-    await pageOf(null).open();
+    await pageOf(null).open(fakePorts());
     expect([page.invite(), page.origin(), feed.size]).toEqual([null, null, 0]);
   });
 
   test('where the policy says, and the feed is let go of when it is closed', async () => {
-    await pageOf(free).open();
+    await pageOf(free).open(fakePorts());
     await expect(PageClient.enter(page.invite()!)).resolves.toBeDefined();
     expect(feed.size).toBe(1);
     await page.close();
@@ -56,29 +55,29 @@ describe('a page is served where somebody wants one', () => {
   });
 
   test('where whoever started the gateway says, before the policy', async () => {
-    await pageOf(taken, { listen: { dashboard: free } }).open();
+    await pageOf(taken, { listen: { dashboard: free } }).open(fakePorts());
     expect(page.origin()).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
   test('on a free port for one command that asks for it', async () => {
-    await pageOf(null, { doors: 'sandboxes', dashboard: true }).open();
+    await pageOf(null, { doors: 'sandboxes', dashboard: true }).open(fakePorts());
     expect(page.invite()).toContain('/enter?token=');
   });
 });
 
 describe('the configured port is taken', () => {
   test('a gateway does not start', async () => {
-    await expect(pageOf(taken).open()).rejects.toThrow(/another program listens there.*listen\.dashboard/);
+    await expect(pageOf(taken).open(fakePorts())).rejects.toThrow(/another program listens there.*listen\.dashboard/);
   });
 
   test('one command runs without a page, and says so', async () => {
-    await pageOf(taken, { doors: 'sandboxes' }).open();
+    await pageOf(taken, { doors: 'sandboxes' }).open(fakePorts());
     expect([page.invite(), page.problem()]).toEqual([null, expect.stringContaining('another program listens there')]);
     expect(warnings).toEqual([page.problem()]);
   });
 
   test('one that asks for a page gets it on another port', async () => {
-    await pageOf(taken, { doors: 'sandboxes', dashboard: true }).open();
+    await pageOf(taken, { doors: 'sandboxes', dashboard: true }).open(fakePorts());
     expect(page.origin()).not.toContain(`:${taken.port}`);
     expect(page.problem()).not.toBeNull();
     await expect(PageClient.enter(page.invite()!)).resolves.toBeDefined();

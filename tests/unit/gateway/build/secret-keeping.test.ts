@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createSecretKeeping, type SecretKeeping } from '../../../../src/gateway/build/secret-keeping.ts';
+import {
+  createSecretGuard,
+  createSecretKeeping,
+  type SecretGuard,
+  type SecretKeeping,
+} from '../../../../src/gateway/build/secret-keeping.ts';
 import { createLog } from '../../../../src/kit/text/log.ts';
 import { placeholderFor } from '../../../../src/kit/text/placeholder.ts';
 import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
@@ -27,7 +32,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function keeping(script: (flow: Injected) => void, app: CredentialSpec['source'] | null = null): SecretKeeping {
+function keeping(
+  script: (flow: Injected) => void,
+  app: CredentialSpec['source'] | null = null,
+): SecretKeeping & SecretGuard {
   const path = join(folder, 'refresh');
   writeFileSync(path, 'the-refresh-token-of-ada', { mode: 0o600 });
   const made = handMadePolicy({ credentials: [{ name: 'my-api', hosts: ['api.example.com'] }] });
@@ -57,20 +65,25 @@ function keeping(script: (flow: Injected) => void, app: CredentialSpec['source']
       return { ...flow, status: 200, upstreamAddress: null };
     },
   };
-  return createSecretKeeping({
+  const registry = {
+    // Somebody else has the id by now.
+    lookUpId: () => ({}),
+    remove: () => Promise.reject(new Error('nobody is unregistered in these tests')),
+  } as unknown as SandboxRegistry;
+  const log = createLog({ format: 'json', write: (line) => lines.push(line) });
+  const guard = createSecretGuard({ policy: () => policy, registry, log });
+  const kept = createSecretKeeping({
+    guard,
     policy: () => policy,
-    forward: () => forward,
-    registry: () => {
-      if (app === null) throw new Error('not in this test');
-      // Somebody else has the id by now.
-      return { lookUpId: () => ({}) } as unknown as SandboxRegistry;
-    },
+    forward,
+    registry,
     lfsTickets: new LfsTicketStore(),
     home: folder,
     env: process.env,
     userKeys: false,
-    log: createLog({ format: 'json', write: (line) => lines.push(line) }),
+    log,
   });
+  return { ...guard, ...kept };
 }
 
 function give(flow: Injected, answer: object): void {

@@ -29,6 +29,18 @@ describe('a channel between two processes of a gateway', () => {
     expect(await Promise.all([asking.ask('double', 2), asking.ask('double', 3)])).toEqual([4, 6]);
   });
 
+  test('what comes before anybody answers waits, in order', async () => {
+    const { one, other } = pairedEnds();
+    const answering = new Channel<Nothing, Doubling>(one);
+    const asking = new Channel<Doubling, Nothing>(other);
+    const answers = [asking.ask('double', 1), asking.ask('double', 2)];
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const heard: number[] = [];
+    answering.answer({ handlers: { double: (body) => heard.push(body) && body * 2 }, onNonsense: () => {} });
+    expect(heard).toEqual([1, 2]);
+    expect(await Promise.all(answers)).toEqual([2, 4]);
+  });
+
   test('what the other side cannot do is told in its words', async () => {
     const [, asking] = doubling();
     await expect(asking.ask('double', -1)).rejects.toThrow(new StoreUnavailable('less than nothing'));
@@ -58,7 +70,7 @@ describe('a channel between two processes of a gateway', () => {
         return body;
       },
     };
-    new Channel<Nothing, Doubling>(one, { handlers: { double: handler }, readers, onNonsense: heard });
+    new Channel<Nothing, Doubling>(one).answer({ handlers: { double: handler }, readers, onNonsense: heard });
     other.send(message as object);
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     expect(heard).toHaveBeenCalledOnce();

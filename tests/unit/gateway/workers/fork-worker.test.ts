@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { type ForkOptions, forkWorker } from '../../../../src/gateway/workers/fork-worker.ts';
+import { forkWorker } from '../../../../src/gateway/workers/fork-worker.ts';
 
 const { execPath } = process;
 afterEach(() => {
@@ -9,13 +9,7 @@ afterEach(() => {
 test('a worker that the system does not start has ended, with the reason: its place can be filled', async () => {
   // As without file descriptors: the process is never there, so it never exits.
   process.execPath = '/nonexistent/node';
-  const life = forkWorker({
-    entry: 'nowhere',
-    env: {},
-    handlers: {} as ForkOptions['handlers'],
-    onReady: () => {},
-    onNonsense: () => {},
-  });
+  const life = forkWorker({ entry: 'nowhere', env: {} });
   expect(await life.ended).toBe('could not be made (ENOENT)');
   await expect(life.ready).rejects.toThrow('could not be made (ENOENT) before it served');
   expect(life.channel.isClosed).toBe(true);

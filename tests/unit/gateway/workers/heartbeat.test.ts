@@ -7,12 +7,12 @@ afterEach(() => beat.stop());
 /** Beats by hand, on a clock that the test moves. */
 function started(ask: () => Promise<unknown>) {
   const clock = { nowMs: 0 };
-  beat = new Heartbeat({ ask, everyMs: 3_600_000, now: () => clock.nowMs });
+  beat = new Heartbeat({ now: () => clock.nowMs });
   return {
     /** A second, and the beat at its end. */
     async second(): Promise<void> {
       clock.nowMs += 1_000;
-      beat.beat();
+      beat.beat(ask);
       await new Promise((resolve) => setImmediate(resolve));
     },
     pass: (ms: number) => {

@@ -65,10 +65,10 @@ describe('the journal of a worker', () => {
 
   test('is as healthy as the journal itself, as far as it was told', () => {
     const { relay } = relayWith();
-    relay.hear({ healthy: false, reason: 'the disk is full', over: [] });
+    relay.setHealth({ healthy: false, reason: 'the disk is full', over: [] });
     expect(relay.healthy).toBe(false);
     expect(relay.state).toEqual({ kind: 'failing', reason: 'the disk is full' });
-    relay.hear(ok);
+    relay.setHealth(ok);
     expect(relay.healthy).toBe(true);
   });
 
@@ -89,8 +89,8 @@ describe('whether the other process answers', () => {
       new Promise<void>((resolve) => {
         answer = resolve;
       });
-    const beat = new Heartbeat({ ask, now: () => nowMs });
-    beat.beat();
+    const beat = new Heartbeat({ now: () => nowMs });
+    beat.beat(ask);
     nowMs = 5_000;
     expect(beat.isSilent()).toBe(false);
     nowMs = 5_001;
@@ -103,7 +103,7 @@ describe('whether the other process answers', () => {
 
   test('one that was not asked is not silent', () => {
     let nowMs = 0;
-    const beat = new Heartbeat({ ask: () => Promise.resolve(), now: () => nowMs });
+    const beat = new Heartbeat({ now: () => nowMs });
     nowMs = 60_000;
     expect(beat.isSilent()).toBe(false);
     beat.stop();

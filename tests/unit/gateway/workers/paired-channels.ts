@@ -27,5 +27,8 @@ export function pairedChannels<A extends Verbs, B extends Verbs>(
   other: ChannelOptions<B>,
 ): [Channel<B, A>, Channel<A, B>] {
   const ends = pairedEnds();
-  return [new Channel<B, A>(ends.one, one), new Channel<A, B>(ends.other, other)];
+  const channels: [Channel<B, A>, Channel<A, B>] = [new Channel(ends.one), new Channel(ends.other)];
+  channels[0].answer(one);
+  channels[1].answer(other);
+  return channels;
 }

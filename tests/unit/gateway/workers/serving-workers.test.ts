@@ -28,7 +28,7 @@ describe('workers that serve', () => {
     const [stopped, alive] = [worker(1), worker(2)];
     for (let i = 0; i < 30; i++) {
       workers.look();
-      workers.hear(alive, idle);
+      workers.noteBeat(alive, idle);
     }
     expect([stopped.killed, alive.killed]).toEqual([false, false]);
     workers.look();
@@ -39,9 +39,9 @@ describe('workers that serve', () => {
 
   test('what they have open is what they said last, and nothing when they are gone', () => {
     const [one, other] = [worker(3), worker(4)];
-    workers.hear(one, { openConnections: 3, openCircuits: 1 });
-    workers.hear(other, { openConnections: 4, openCircuits: 0 });
-    workers.hear(one, { openConnections: 2, openCircuits: 1 });
+    workers.noteBeat(one, { openConnections: 3, openCircuits: 1 });
+    workers.noteBeat(other, { openConnections: 4, openCircuits: 0 });
+    workers.noteBeat(one, { openConnections: 2, openCircuits: 1 });
     expect([workers.openConnections, workers.openCircuits]).toEqual([6, 1]);
     workers.delete(one);
     expect([workers.openConnections, workers.openCircuits]).toEqual([4, 0]);

@@ -25,43 +25,43 @@ function supervised(count = 2) {
       waits.push(ms);
       return Promise.resolve();
     },
-    start(worker) {
-      let serve = (): void => {};
-      let fail = (_: Error): void => {};
-      let die = (_: string): void => {};
-      const ready = new Promise<void>((resolve, reject) => {
-        serve = resolve;
-        fail = reject;
-      });
-      ready.catch(() => {});
-      const ended = new Promise<string>((resolve) => {
-        die = resolve;
-      });
-      const life: PretendLife = {
-        worker,
-        pid: lives.length + 100,
-        ready,
-        ended,
-        serve,
-        fail,
-        die: (how = 'ended by SIGKILL') => {
-          fail(new Error(how));
-          die(how);
-        },
-        drained: null,
-        drain: (graceMs) => {
-          life.drained = graceMs;
-        },
-        kill: () => life.die('killed'),
-      };
-      lives.push(life);
-      return life;
-    },
   });
+  const startWorker = (worker: number): PretendLife => {
+    let serve = (): void => {};
+    let fail = (_: Error): void => {};
+    let die = (_: string): void => {};
+    const ready = new Promise<void>((resolve, reject) => {
+      serve = resolve;
+      fail = reject;
+    });
+    ready.catch(() => {});
+    const ended = new Promise<string>((resolve) => {
+      die = resolve;
+    });
+    const life: PretendLife = {
+      worker,
+      pid: lives.length + 100,
+      ready,
+      ended,
+      serve,
+      fail,
+      die: (how = 'ended by SIGKILL') => {
+        fail(new Error(how));
+        die(how);
+      },
+      drained: null,
+      drain: (graceMs) => {
+        life.drained = graceMs;
+      },
+      kill: () => life.die('killed'),
+    };
+    lives.push(life);
+    return life;
+  };
   const pass = (ms: number): void => {
     nowMs += ms;
   };
-  return { supervisor, lives, waits, said, pass };
+  return { supervisor, startWorker, lives, waits, said, pass };
 }
 
 async function turns(): Promise<void> {
@@ -70,7 +70,7 @@ async function turns(): Promise<void> {
 
 async function started(count = 2) {
   const ground = supervised(count);
-  const starting = ground.supervisor.start();
+  const starting = ground.supervisor.start(ground.startWorker);
   for (const life of ground.lives) life.serve();
   await starting;
   return ground;
@@ -133,8 +133,8 @@ describe('the workers of a gateway', () => {
   });
 
   test('one that cannot start ends the start, and the others with it', async () => {
-    const { supervisor, lives } = supervised();
-    const starting = supervisor.start();
+    const { supervisor, startWorker, lives } = supervised();
+    const starting = supervisor.start(startWorker);
     lives[0]!.serve();
     lives[1]!.fail(new Error('the port is taken'));
     await expect(starting).rejects.toThrow('the port is taken');

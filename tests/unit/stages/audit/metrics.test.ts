@@ -2,19 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { Metrics } from '../../../../src/stages/audit/metrics.ts';
 import { sampleRecord } from './journal/journal-fixture.ts';
 
-function metricsWith(maxSandboxes = 1000): Metrics {
-  return new Metrics({
-    openConnections: () => 7,
-    openCircuits: () => 2,
-    registeredSandboxes: () => 3,
-    journal: { healthy: true, queued: 2, fileCount: 4, room: 0.75, head: { seq: 99 } },
-    maxSandboxes,
-  });
-}
+const gauges = {
+  openConnections: 7,
+  openCircuits: 2,
+  registeredSandboxes: 3,
+  journal: { healthy: true, queued: 2, fileCount: 4, room: 0.75, head: { seq: 99 } },
+};
 
 /** Values by series, e.g. `sallyport_requests_total{verdict="allowed"}`. */
 async function read(metrics: Metrics): Promise<Map<string, number>> {
-  const lines = (await metrics.render()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const lines = (await metrics.render(gauges)).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
   );
@@ -22,7 +19,7 @@ async function read(metrics: Metrics): Promise<Map<string, number>> {
 
 describe('metrics are Prometheus text', () => {
   test('requests by verdict, refusals by code, bytes and sandboxes add up, and asking twice changes nothing', async () => {
-    const metrics = metricsWith();
+    const metrics = new Metrics();
     for (let i = 1; i <= 20; i++) metrics.count({ ...sampleRecord(i), bytes_in: 10, scrubbed: 2 });
     await read(metrics);
     const values = await read(metrics);
@@ -36,7 +33,7 @@ describe('metrics are Prometheus text', () => {
   });
 
   test('what models cost adds up, in all and by sandbox', async () => {
-    const metrics = metricsWith();
+    const metrics = new Metrics();
     const asked = { tokens_in: 100, tokens_out: 10, cost_usd: 0.25 };
     for (const sandbox of ['sbx-1', 'sbx-1', 'sbx-2', null]) metrics.count({ ...sampleRecord(1), ...asked, sandbox });
     metrics.count({ ...sampleRecord(1), sandbox: 'sbx-3' });
@@ -51,7 +48,7 @@ describe('metrics are Prometheus text', () => {
   });
 
   test('incidents are counted by what was found', async () => {
-    const metrics = metricsWith();
+    const metrics = new Metrics();
     const found = ['placeholder of github in the body', 'value of github in the query', 'value of openai in the path'];
     for (const incident of [...found, null]) metrics.count({ ...sampleRecord(1), incident });
     const values = await read(metrics);
@@ -60,7 +57,7 @@ describe('metrics are Prometheus text', () => {
   });
 
   test('durations are a cumulative histogram in seconds', async () => {
-    const metrics = metricsWith();
+    const metrics = new Metrics();
     for (const ms of [0.5, 1, 3, 700, 400_000]) metrics.count({ ...sampleRecord(1), ms });
     const values = await read(metrics);
     const bucket = (le: string) => values.get(`sallyport_request_duration_seconds_bucket{le="${le}"}`);
@@ -69,11 +66,11 @@ describe('metrics are Prometheus text', () => {
     ]);
     expect(values.get('sallyport_request_duration_seconds_count')).toBe(5);
     expect(values.get('sallyport_request_duration_seconds_sum')).toBeCloseTo(400.7045, 6);
-    expect(await metrics.render()).toContain('# TYPE sallyport_request_duration_seconds histogram');
+    expect(await metrics.render(gauges)).toContain('# TYPE sallyport_request_duration_seconds histogram');
   });
 
   test('state comes from those who know it, when it is asked for', async () => {
-    const metrics = metricsWith();
+    const metrics = new Metrics();
     metrics.countConnect(true);
     metrics.countConnect(false);
     metrics.countUnrecorded();
@@ -95,7 +92,7 @@ describe('metrics are Prometheus text', () => {
   });
 
   test('sandboxes past the limit share one series', async () => {
-    const metrics = metricsWith(3);
+    const metrics = new Metrics(3);
     for (let i = 0; i < 50; i++) metrics.count({ ...sampleRecord(1), sandbox: `sbx-${i % 10}` });
     const series = [...(await read(metrics))].filter(([name]) => name.startsWith('sallyport_sandbox_requests_total'));
     expect(series).toHaveLength(4);

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createLeasedMeters } from '../../../../../src/gateway/store/leased-meters.ts';
-import { lendMeters } from '../../../../../src/gateway/store/lend-meters.ts';
 import { LocalMeters } from '../../../../../src/gateway/store/local-meters.ts';
 import { LocalTallies } from '../../../../../src/gateway/store/local-tallies.ts';
+import { createMeterLeases } from '../../../../../src/gateway/store/meter-leases.ts';
+import { createQuotaServer } from '../../../../../src/gateway/store/quota-server.ts';
 import type { BodyWriter, Exchange } from '../../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import { wrappedExchange } from '../../../../../src/path/exchange/wrappers.ts';
@@ -175,9 +175,9 @@ describe('a sandbox has a number of requests at a time', () => {
   });
 
   test('who comes back from waiting for a person goes on, with a place or without, and takes none from others', async () => {
-    const lender = new LocalMeters(() => 1000);
+    const counting = new LocalMeters(() => 1000);
     const [one, two] = [1, 2].map(() =>
-      createLeasedMeters(lendMeters(lender, new LocalTallies()), { now: () => 1000 }),
+      createMeterLeases(createQuotaServer(counting, new LocalTallies()), { now: () => 1000 }),
     );
     const limits = limitsWith({ concurrentRequests: 2 });
     const [here, there] = [one!, two!].map((meters) => new RequestLimits({ limits: () => limits, meters }));

@@ -67,7 +67,8 @@ afterEach(async () => {
 });
 
 async function start(backup = new MemoryBackup(), clock = new TestClock()): Promise<Ground> {
-  const { registry } = await openTestRegistry({ backup, now: clock.now, witness });
+  const { registry } = await openTestRegistry({ backup, now: clock.now });
+  registry.useWitness(witness);
   const warnings: string[] = [];
   const ended = new Set<SandboxRecord>();
   const labels = new LabelledContainers({

@@ -157,7 +157,8 @@ describe('sandboxes with a door of their own', () => {
       containerIp: '172.18.0.5',
       container: { name: 'agent', network: 'bridge', mac: null, pid: 7, startedAt: '2026-01-01T00:00:00Z' },
     });
-    const docker = await openSharingGateway(shared, 'gateway-d', clock, { witness });
+    const docker = await openSharingGateway(shared, 'gateway-d', clock);
+    docker.registry.useWitness(witness);
     const { record } = await docker.registry.register({ id: 'one', container_id: 'agent' });
     expect(docker.registry.listOwn()).toEqual([record]);
     expect(a.registry.list()).toHaveLength(1);

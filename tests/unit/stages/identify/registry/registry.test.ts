@@ -125,7 +125,8 @@ describe('a container', () => {
   });
 
   test('is registered once, and anew as soon as its time is over: the door of before goes first', async () => {
-    const { registry, clock } = await openTestRegistry({ witness });
+    const { registry, clock } = await openTestRegistry();
+    registry.useWitness(witness);
     const removed: string[] = [];
     registry.onRemoved((id) => removed.push(id));
     const until = new Date(clock.nowMs + hour).toISOString();

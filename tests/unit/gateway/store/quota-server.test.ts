@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lendMeters } from '../../../../src/gateway/store/lend-meters.ts';
+import { createQuotaServer } from '../../../../src/gateway/store/quota-server.ts';
 import type { SharedMeters, SharedTallies, WaitMs } from '../../../../src/path/shared-store.ts';
 
 /** Places that are counted elsewhere: each question is answered when the test says so. */
@@ -23,13 +23,13 @@ function ground(limit: number) {
   const answerAll = async (): Promise<void> => {
     for (await turn(); questions.length > 0; await turn()) for (const answer of questions.splice(0)) answer();
   };
-  return { borrow: () => lendMeters(meters, {} as SharedTallies), answerAll, turn, questions, held: () => held };
+  return { serve: () => createQuotaServer(meters, {} as SharedTallies), answerAll, turn, questions, held: () => held };
 }
 
-describe('places that are lent', () => {
+describe('places that are leased', () => {
   test('are had as far as there are any, and given back when fewer are wanted', async () => {
-    const { borrow, answerAll, held } = ground(4);
-    const one = borrow();
+    const { serve, answerAll, held } = ground(4);
+    const one = serve();
     const asking = one.places('k', 4, 0, 5);
     await answerAll();
     expect(await asking).toBe(4);
@@ -40,8 +40,8 @@ describe('places that are lent', () => {
   });
 
   test('of one that dies while it asks come back once: the others keep theirs', async () => {
-    const { borrow, answerAll, turn, questions, held } = ground(8);
-    const [lives, dies] = [borrow(), borrow()];
+    const { serve, answerAll, turn, questions, held } = ground(8);
+    const [lives, dies] = [serve(), serve()];
     const asked = [lives.places('k', 8, 0, 3), dies.places('k', 8, 0, 4)];
     await answerAll();
     expect(await Promise.all(asked)).toEqual([3, 4]);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createPeopleRelay } from '../../../../src/gateway/workers/people-relay.ts';
-import { createPeopleServer, type PeopleServerParts } from '../../../../src/gateway/workers/people-server.ts';
+import { createApprovalsRelay } from '../../../../src/gateway/workers/approvals-relay.ts';
+import { type ApprovalsServerParts, createApprovalsServer } from '../../../../src/gateway/workers/approvals-server.ts';
 import { readFromWorker } from '../../../../src/gateway/workers/read-from-worker.ts';
-import type { PeopleVerbs, ToWorker } from '../../../../src/gateway/workers/worker-verbs.ts';
+import type { ApprovalVerbs, ToWorker } from '../../../../src/gateway/workers/worker-verbs.ts';
 import type { AccessRequest, Asked, Verdict } from '../../../../src/path/approvals.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { pairedChannels } from './paired-channels.ts';
@@ -43,7 +43,7 @@ interface Open {
 function ground() {
   const open: Open[] = [];
   const told: string[] = [];
-  const parts: PeopleServerParts = {
+  const parts: ApprovalsServerParts = {
     asking: {
       ask: (what, signal) =>
         new Promise((resolve) => {
@@ -67,10 +67,10 @@ function ground() {
     },
     isRegistered: (sandbox) => sandbox === 'one',
   };
-  const server = createPeopleServer(parts);
+  const server = createApprovalsServer(parts);
   const nonsense: Error[] = [];
   const { ask, withdrawQuestion, refusalsOf, accessRequest: readAccessRequest, accessRequestsOf } = readFromWorker;
-  const [, channel] = pairedChannels<PeopleVerbs, ToWorker>(
+  const [, channel] = pairedChannels<ApprovalVerbs, ToWorker>(
     {
       handlers: server.handlers,
       readers: { ask, withdrawQuestion, refusalsOf, accessRequest: readAccessRequest, accessRequestsOf },
@@ -79,7 +79,7 @@ function ground() {
     { handlers: {} as never, onNonsense: (error) => nonsense.push(error) },
   );
   let flushed = 0;
-  const relay = createPeopleRelay({ channel: channel as never, flushRecords: () => flushed++ });
+  const relay = createApprovalsRelay({ channel: channel as never, flushRecords: () => flushed++ });
   return { open, told, server, nonsense, channel, relay, flushed: () => flushed };
 }
 

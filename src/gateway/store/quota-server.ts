@@ -1,17 +1,17 @@
-// The lender's side on top of any meters and tallies: what the first process of a gateway answers its workers with. What a
-// borrower has in places comes back when it is gone; what it had drawn does not, which is on the safe side.
+// Answers one worker from the meters and tallies of the gateway's first process. When the worker is gone, its places are free
+// again; what it had drawn of a rate is not given back, which is on the safe side.
 import type { MeterRate, SharedMeters, SharedTallies, WaitMs } from '../../path/shared-store.ts';
-import type { Drawn, MeterLender, TallyLender } from './meter-lender.ts';
+import type { Drawn, QuotaSource, TallySource } from './quota-source.ts';
 
-export interface Borrower extends MeterLender, TallyLender {
-  /** It has died: its places are free. */
+export interface QuotaServer extends QuotaSource, TallySource {
+  /** The worker has died: its places are free. */
   gone(): void;
 }
 
-/** One for each borrower. Calls about one key must come one after the other, as the borrowing side makes them. */
-export function lendMeters(meters: SharedMeters, tallies: SharedTallies): Borrower {
+/** One for each worker. Calls about one key must come one after the other, as the leases make them. */
+export function createQuotaServer(meters: SharedMeters, tallies: SharedTallies): QuotaServer {
   const places = new Map<string, number>();
-  const told = new Map<string, { own: number; untilMs: number }>();
+  const reported = new Map<string, { own: number; untilMs: number }>();
   let isGone = false;
 
   const draw = async (key: string, rate: MeterRate, least: number, wanted: number): Promise<Drawn> => {
@@ -52,12 +52,12 @@ export function lendMeters(meters: SharedMeters, tallies: SharedTallies): Borrow
       return debtMs === 0 ? null : (-debtMs * rate.perSecond) / 1000;
     },
     places: hasPlaces,
-    async tell(key, own, keepMs) {
-      const before = told.get(key)?.own ?? 0;
+    async report(key, own, keepMs) {
+      const before = reported.get(key)?.own ?? 0;
       if (own > before) {
-        told.set(key, { own, untilMs: performance.now() + keepMs });
+        reported.set(key, { own, untilMs: performance.now() + keepMs });
         tallies.add(key, own - before, keepMs);
-        if (told.size % 1024 === 0) forgetOver(told);
+        if (reported.size % 1024 === 0) forgetOver(reported);
       }
       return tallies.total(key);
     },
@@ -69,7 +69,7 @@ export function lendMeters(meters: SharedMeters, tallies: SharedTallies): Borrow
   };
 }
 
-function forgetOver(told: Map<string, { readonly untilMs: number }>): void {
+function forgetOver(reported: Map<string, { readonly untilMs: number }>): void {
   const nowMs = performance.now();
-  for (const [key, { untilMs }] of told) if (untilMs <= nowMs) told.delete(key);
+  for (const [key, { untilMs }] of reported) if (untilMs <= nowMs) reported.delete(key);
 }

@@ -1,17 +1,17 @@
-// Limits that are counted elsewhere (by Redis, or by the first process of a gateway), decided here from what was taken in
-// advance. All borrowers together are never granted more than the lender gave. Never keeps the process alive.
+// Limits that another process counts (Redis, or the first process of a gateway), decided here from leases taken in advance.
+// All processes together never grant more than the source of the quota gave them. Never keeps the process alive.
 import type { MeterRate, SharedMeters, WaitMs } from '../../path/shared-store.ts';
-import { LeasedPlaces } from './leased-places.ts';
-import { LeasedRates } from './leased-rates.ts';
-import type { LenderState, MeterLender } from './meter-lender.ts';
+import { PlaceLeases } from './place-leases.ts';
+import type { QuotaSource, SourceState } from './quota-source.ts';
+import { RateLeases } from './rate-leases.ts';
 import { ReplicatedSpending } from './replicated-spending.ts';
 
 const tickMs = 1000;
 
-export interface LeasedMeters extends SharedMeters {
-  /** After the lender was away: it is told again what is held here. */
-  sayAll(): void;
-  /** What is in hand and not used goes to whoever calls it back; how much that is. */
+export interface MeterLeases extends SharedMeters {
+  /** After the source was away: reports again what this process holds. */
+  reportAll(): void;
+  /** Gives up what is leased and not used. Resolves to how much that is. */
   recall(key: string, kind: 'rate' | 'places'): number | Promise<number>;
   /** What happens once a second; for tests with a clock of their own. */
   tick(): void;
@@ -19,16 +19,16 @@ export interface LeasedMeters extends SharedMeters {
   close(): void;
 }
 
-/** `now`: milliseconds that never run backwards. Without `away` the lender is always there; without `peers` there is one. */
-export function createLeasedMeters(lender: MeterLender, given: Partial<LenderState> = {}): LeasedMeters {
-  const state: LenderState = {
+/** `now`: milliseconds that never run backwards. Without `away` the source always answers; without `peers` this process is alone. */
+export function createMeterLeases(source: QuotaSource, given: Partial<SourceState> = {}): MeterLeases {
+  const state: SourceState = {
     now: given.now ?? (() => performance.now()),
     away: given.away ?? (() => false),
     peers: given.peers ?? (() => 1),
   };
-  const rates = new LeasedRates(lender, state);
-  const places = new LeasedPlaces(lender, state);
-  const spending = new ReplicatedSpending(lender, state);
+  const rates = new RateLeases(source, state);
+  const places = new PlaceLeases(source, state);
+  const spending = new ReplicatedSpending(source, state);
   const tick = () => {
     rates.tick();
     places.tick();
@@ -41,12 +41,12 @@ export function createLeasedMeters(lender: MeterLender, given: Partial<LenderSta
     debtMs: (key, rate) => spending.debtMs(key, rate),
     hold: (key, limit) => places.hold(key, limit),
     release: (key) => places.release(key),
-    sayAll: () => places.sayAll(),
+    reportAll: () => places.reportAll(),
     recall: (key, kind) => (kind === 'rate' ? rates : places).recall(key),
     tick,
     close() {
       clearInterval(timer);
-      spending.tell();
+      spending.report();
       rates.close();
     },
   };

@@ -1,11 +1,12 @@
-// Rates that are counted elsewhere: takes what will soon be used in one go and answers from that, so that most requests wait
-// for nothing. Never grants what was not drawn; what is not used goes back. While the lender is away: a share of the rate. Of
-// what cannot wait for the lender at all, half is parted among the borrowers once and for all, and half is drawn in advance.
+// Leases of rates that another process counts: draws what will soon be used in one go and answers from that, so that most
+// requests need not wait. Never grants what was not drawn, and gives back what is not used. While the source is away, each
+// process has its share of the rate. A caller that cannot wait for an answer (`takeNow`) is served from two halves: one is
+// divided among the processes for good, the other is drawn in advance.
 import type { MeterRate, WaitMs } from '../../path/shared-store.ts';
 import { LocalMeters } from './local-meters.ts';
-import type { LenderState, MeterLender } from './meter-lender.ts';
+import type { QuotaSource, SourceState } from './quota-source.ts';
 
-/** No lease is more than this part of the burst, so that others find something there. */
+/** A lease is at most a tenth of the burst, so that something is left for other processes. */
 const partOfBurst = 10;
 const idleMs = 2000;
 
@@ -26,16 +27,16 @@ interface Lease {
   waiting: Waiting[];
 }
 
-export class LeasedRates {
-  readonly #lender: MeterLender;
-  readonly #state: LenderState;
+export class RateLeases {
+  readonly #source: QuotaSource;
+  readonly #state: SourceState;
   readonly #leases = new Map<string, Lease>();
   readonly #share: LocalMeters;
-  /** This borrower's part of what is parted. */
+  /** This process's part of the half that is divided. */
   readonly #part: LocalMeters;
 
-  constructor(lender: MeterLender, state: LenderState) {
-    this.#lender = lender;
+  constructor(source: QuotaSource, state: SourceState) {
+    this.#source = source;
     this.#state = state;
     this.#share = new LocalMeters(state.now);
     this.#part = new LocalMeters(state.now);
@@ -82,7 +83,7 @@ export class LeasedRates {
     if (lease.left < enough) this.#ask(key, lease, enough);
   }
 
-  /** Once a second: what was not used goes back, and what nobody asks for is forgotten. */
+  /** Once a second: gives back what was not used, and forgets what nobody asks for. */
   tick(): void {
     const nowMs = this.#state.now();
     for (const [key, lease] of this.#leases) {
@@ -96,7 +97,7 @@ export class LeasedRates {
     }
   }
 
-  /** Lets go of what is not used; whoever called it back has it. */
+  /** Gives up what is not used, to whoever calls it back. */
   recall(key: string): number {
     const lease = this.#leases.get(key);
     if (lease === undefined || lease.waiting.length > 0) return 0;
@@ -136,7 +137,7 @@ export class LeasedRates {
   #giveBack(key: string, lease: Lease, amount: number): void {
     if (amount <= 0) return;
     lease.left -= amount;
-    if (!this.#state.away()) this.#lender.giveBack(key, lease.rate, amount);
+    if (!this.#state.away()) this.#source.giveBack(key, lease.rate, amount);
   }
 
   /** One question at a time for a key: whoever comes meanwhile waits for it, and asks the next one. */
@@ -146,7 +147,7 @@ export class LeasedRates {
     const needed = lease.waiting.reduce((sum, { amount }) => sum + amount, 0);
     const least = Math.max(1, (lease.waiting[0]?.amount ?? 1) - lease.left);
     const wanted = Math.max(least, needed - lease.left + ahead);
-    this.#lender.draw(key, rate, least, wanted).then(
+    this.#source.draw(key, rate, least, wanted).then(
       ({ granted, waitMs }) => {
         lease.asking = false;
         lease.left += granted;
@@ -177,7 +178,7 @@ export class LeasedRates {
     else for (const { resolve } of lease.waiting.splice(0)) resolve(waitMs);
   }
 
-  /** So that a share begins where the lease ended: a lender that goes away is not a burst anew. Never leaves a debt. */
+  /** A share begins where the lease ended: a source that goes away must not mean a second burst. Never leaves a debt. */
   #countInShare(key: string, rate: MeterRate, amount: number): void {
     const share = shareOf(rate, this.#state.peers());
     this.#share.spend(key, share, Math.min(amount, Math.max(0, this.#share.left(key, share))));
@@ -194,7 +195,7 @@ export function shareOf({ perSecond, burst }: MeterRate, peers: number): MeterRa
   return { perSecond: perSecond / among, burst: Math.max(1, burst / among) };
 }
 
-/** What a second takes, as far as the last two tell. Of a small burst nothing is taken in advance: others would miss it. */
+/** What a second takes, going by the last two. Of a small burst nothing is drawn ahead: other processes would miss it. */
 function blockOf({ rate, used, usedBefore }: Lease): number {
   return Math.min(Math.floor(Math.max(used, usedBefore)), Math.floor(rate.burst / partOfBurst));
 }

@@ -1,34 +1,34 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLeasedMeters } from '../../../../src/gateway/store/leased-meters.ts';
-import { lendMeters } from '../../../../src/gateway/store/lend-meters.ts';
 import { LocalMeters } from '../../../../src/gateway/store/local-meters.ts';
 import { LocalTallies } from '../../../../src/gateway/store/local-tallies.ts';
-import type { MeterLender } from '../../../../src/gateway/store/meter-lender.ts';
+import { createMeterLeases } from '../../../../src/gateway/store/meter-leases.ts';
+import { createQuotaServer } from '../../../../src/gateway/store/quota-server.ts';
+import type { QuotaSource } from '../../../../src/gateway/store/quota-source.ts';
 import { ReplicatedTallies } from '../../../../src/gateway/store/replicated-tallies.ts';
 
-/** One that counts, several that borrow from it, and a clock for all. */
-function ground(borrowers: number) {
+/** One that counts, several that lease from it, and a clock for all. */
+function ground(processes: number) {
   let nowMs = 1000;
   const state = { now: () => nowMs, awayNow: false, asked: 0 };
   const counting = new LocalMeters(state.now);
   const tallies = new LocalTallies(state.now);
-  const sides = Array.from({ length: borrowers }, () => {
-    const lender = lendMeters(counting, tallies);
-    const asking: MeterLender = {
-      ...lender,
+  const sides = Array.from({ length: processes }, () => {
+    const quota = createQuotaServer(counting, tallies);
+    const asking: QuotaSource = {
+      ...quota,
       draw: (...args) => {
         state.asked++;
-        return state.awayNow ? Promise.reject(new Error('away')) : lender.draw(...args);
+        return state.awayNow ? Promise.reject(new Error('away')) : quota.draw(...args);
       },
       places: (...args) => {
         state.asked++;
-        return state.awayNow ? Promise.reject(new Error('away')) : lender.places(...args);
+        return state.awayNow ? Promise.reject(new Error('away')) : quota.places(...args);
       },
     };
     const away = () => state.awayNow;
-    const meters = createLeasedMeters(asking, { now: state.now, away, peers: () => borrowers });
-    return { meters, lender };
+    const meters = createMeterLeases(asking, { now: state.now, away, peers: () => processes });
+    return { meters, quota };
   });
   const pass = (ms: number) => {
     nowMs += ms;
@@ -36,7 +36,7 @@ function ground(borrowers: number) {
   return { state, now: state.now, counting, tallies, sides, pass };
 }
 
-describe('a rate that is lent', () => {
+describe('a rate that is leased', () => {
   test('never is more granted to all together than there was, whoever asks how often and when', async () => {
     const moves = fc.array(
       fc.record({
@@ -129,7 +129,7 @@ describe('a rate that is lent', () => {
     meters.close();
   });
 
-  test('a lender that goes away is not a burst anew: a share begins with what was not used', async () => {
+  test('a source that goes away is not a burst anew: a share begins with what was not used', async () => {
     const { sides, state, pass } = ground(2);
     const rate = { perSecond: 1, burst: 20 };
     const takenBy = async (side: number, count: number) => {
@@ -146,8 +146,8 @@ describe('a rate that is lent', () => {
   });
 });
 
-describe('a rate that is lent to who cannot wait', () => {
-  const told = () => new Promise((resolve) => setImmediate(resolve));
+describe('a rate that is leased for callers that cannot wait', () => {
+  const answered = () => new Promise((resolve) => setImmediate(resolve));
 
   test('never is more granted to all together than there was', async () => {
     const moves = fc.array(
@@ -155,7 +155,7 @@ describe('a rate that is lent to who cannot wait', () => {
         side: fc.integer({ min: 0, max: 2 }),
         ms: fc.integer({ min: 0, max: 1500 }),
         count: fc.integer({ min: 1, max: 40 }),
-        isTold: fc.boolean(),
+        isAnswered: fc.boolean(),
       }),
       { maxLength: 25 },
     );
@@ -163,16 +163,16 @@ describe('a rate that is lent to who cannot wait', () => {
       fc.asyncProperty(
         moves,
         fc.integer({ min: 1, max: 30 }),
-        // Of fewer than two for each borrower, each has one.
+        // Of fewer than two for each, each has one.
         fc.integer({ min: 6, max: 60 }),
         async (asked, perSecond, burst) => {
           const { sides, pass, now } = ground(3);
           let granted = 0;
-          for (const { side, ms, count, isTold } of asked) {
+          for (const { side, ms, count, isAnswered } of asked) {
             pass(ms);
             const { meters } = sides[side]!;
             for (let i = 0; i < count; i++) if (meters.takeNow('k', { perSecond, burst }) === 0) granted++;
-            if (isTold) await told();
+            if (isAnswered) await answered();
             expect(granted).toBeLessThanOrEqual(burst + ((now() - 1000) * perSecond) / 1000 + 1e-6);
           }
           for (const { meters } of sides) meters.close();
@@ -190,7 +190,7 @@ describe('a rate that is lent to who cannot wait', () => {
       let granted = 0;
       for (let turn = 0; turn < 40; turn++) {
         while (meters.takeNow('k', rate) === 0) granted++;
-        await told();
+        await answered();
       }
       return granted;
     };
@@ -199,7 +199,7 @@ describe('a rate that is lent to who cannot wait', () => {
     for (const side of sides) side.meters.close();
   });
 
-  test('a lender that is away leaves each its part', async () => {
+  test('a source that is away leaves each its part', async () => {
     const { sides, state } = ground(2);
     state.awayNow = true;
     let granted = 0;
@@ -209,7 +209,7 @@ describe('a rate that is lent to who cannot wait', () => {
   });
 });
 
-describe('places that are lent', () => {
+describe('places that are leased', () => {
   test('never are more held by all together than the limit, in whatever order they come and go', async () => {
     const moves = fc.array(fc.tuple(fc.integer({ min: 0, max: 2 }), fc.integer({ min: -6, max: 6 })), {
       maxLength: 30,
@@ -243,16 +243,16 @@ describe('places that are lent', () => {
       fc.asyncProperty(moves, fc.constantFrom(3, 16, 33), async (asked, limit) => {
         const counting = new LocalMeters();
         const sides = [0, 1].map(() => {
-          const lender = lendMeters(counting, new LocalTallies());
-          const late: MeterLender = {
-            ...lender,
+          const quota = createQuotaServer(counting, new LocalTallies());
+          const late: QuotaSource = {
+            ...quota,
             async places(...args) {
-              const has = await lender.places(...args);
+              const has = await quota.places(...args);
               await new Promise((resolve) => setImmediate(resolve));
               return has;
             },
           };
-          return createLeasedMeters(late);
+          return createMeterLeases(late);
         });
         const held = [0, 0];
         const asking: unknown[] = [];
@@ -274,11 +274,11 @@ describe('places that are lent', () => {
     );
   });
 
-  test('those of a borrower that has died are free', async () => {
+  test('those of a process that has died are free', async () => {
     const { sides, pass } = ground(2);
     expect(await sides[0]!.meters.hold('k', 1)).toBe(0);
     expect(await sides[1]!.meters.hold('k', 1)).toBeGreaterThan(0);
-    sides[0]!.lender.gone();
+    sides[0]!.quota.gone();
     pass(100);
     expect(await sides[1]!.meters.hold('k', 1)).toBe(0);
     for (const { meters } of sides) meters.close();
@@ -300,15 +300,15 @@ describe('places that are lent', () => {
   });
 });
 
-describe('sums that are told', () => {
-  test('are right however often they are told, and again after the answer was lost', async () => {
+describe('sums that are reported', () => {
+  test('are right however often they are reported, and again after the answer was lost', async () => {
     const { tallies, state, sides } = ground(2);
     let lost = 0;
     const side = (index: number, loses: boolean) =>
       new ReplicatedTallies(
         {
-          async tell(...args) {
-            const total = await sides[index]!.lender.tell(...args);
+          async report(...args) {
+            const total = await sides[index]!.quota.report(...args);
             if (loses && lost++ % 2 === 0) throw new Error('the answer was lost');
             return total;
           },

@@ -2,21 +2,21 @@
 // what it has asked is withdrawn when it ends: nobody waits for the answer any more.
 import type { Asking, InsideApi } from '../../path/approvals.ts';
 import type { Handlers } from './channel.ts';
-import type { PeopleVerbs } from './worker-verbs.ts';
+import type { ApprovalVerbs } from './worker-verbs.ts';
 
-export interface PeopleServerParts {
+export interface ApprovalsServerParts {
   readonly asking: Asking;
   readonly inside: InsideApi;
   readonly isRegistered: (sandbox: string) => boolean;
 }
 
-export interface PeopleServer {
-  readonly handlers: Handlers<PeopleVerbs>;
+export interface ApprovalsServer {
+  readonly handlers: Handlers<ApprovalVerbs>;
   /** The worker has ended. */
   gone(): void;
 }
 
-export function createPeopleServer({ asking, inside, isRegistered }: PeopleServerParts): PeopleServer {
+export function createApprovalsServer({ asking, inside, isRegistered }: ApprovalsServerParts): ApprovalsServer {
   /** By the worker's own number of the question. */
   const waiting = new Map<number, AbortController>();
   return {

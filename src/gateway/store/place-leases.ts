@@ -1,39 +1,39 @@
-// Places that are counted elsewhere. Where there are many, a few are kept in hand, so that most requests wait for nothing;
-// where there are few, each is asked for and given back at once. Never lets more in than it has places, but while the
-// lender is away: then up to its share of the limit.
+// Leases of places (requests or connections at a time) that another process counts. Of many places a few are leased ahead, so
+// that most requests need not wait; of few, each is asked for and given back at once. Never lets more in than it has leased,
+// except while the source is away: then up to its share of the limit.
 import type { WaitMs } from '../../path/shared-store.ts';
 import { placeWaitMs } from './local-meters.ts';
-import type { LenderState, MeterLender } from './meter-lender.ts';
+import type { QuotaSource, SourceState } from './quota-source.ts';
 
-/** Of so many places one is kept in hand, of twice as many two, and never more than these. */
+/** One place is leased ahead for each 16 of the limit, and never more than `mostInHand`. */
 const placesForOneInHand = 16;
 const mostInHand = 8;
 const idleMs = 2000;
-/** A refusal is believed for so long: a flood of questions would tell nothing new. */
+/** A refusal holds for so long: a flood of questions would bring no other answer. */
 const refusedMs = 50;
-/** Said anew before whoever keeps the count forgets a quiet borrower (redis-meters.ts: ten minutes). */
-const sayAgainMs = 120_000;
+/** Reported again before the source forgets a quiet process (redis-meters.ts: ten minutes). */
+const reportAgainMs = 120_000;
 
 interface Room {
   limit: number;
   held: number;
   leased: number;
   usedAtMs: number;
-  saidAtMs: number;
+  reportedAtMs: number;
   refusedUntilMs: number;
   asking: boolean;
-  /** What it has changed since the question that is under way. */
+  /** It has changed since the question that is under way. */
   stale: boolean;
   waiting: ((waitMs: WaitMs) => void)[];
 }
 
-export class LeasedPlaces {
-  readonly #lender: MeterLender;
-  readonly #state: LenderState;
+export class PlaceLeases {
+  readonly #source: QuotaSource;
+  readonly #state: SourceState;
   readonly #rooms = new Map<string, Room>();
 
-  constructor(lender: MeterLender, state: LenderState) {
-    this.#lender = lender;
+  constructor(source: QuotaSource, state: SourceState) {
+    this.#source = source;
     this.#state = state;
   }
 
@@ -61,28 +61,28 @@ export class LeasedPlaces {
     else this.#forgetEmpty(key, room);
   }
 
-  /** Once a second: what is in hand and not used goes back; what is long held is said again. */
+  /** Once a second: gives back what is not used, and reports again what is held for long. */
   tick(): void {
     const nowMs = this.#state.now();
     for (const [key, room] of this.#rooms) {
       const idle = nowMs - room.usedAtMs >= idleMs && room.leased > room.held;
       const many = room.leased - room.held > inHand(room.limit);
-      if (idle || many || nowMs - room.saidAtMs >= sayAgainMs) this.#settle(key, room);
+      if (idle || many || nowMs - room.reportedAtMs >= reportAgainMs) this.#settle(key, room);
       else this.#forgetEmpty(key, room);
     }
   }
 
-  /** Gives back what is in hand, in the same words as always, so that both sides count alike. How much it was. */
+  /** Gives back what is not used, by the same report as always, so that both sides count alike. Resolves to how much it was. */
   async recall(key: string): Promise<number> {
     const room = this.#rooms.get(key);
     if (room === undefined || room.asking || this.#state.away()) return 0;
     const unused = room.leased - room.held;
-    if (unused > 0) await this.#say(key, room, room.held);
+    if (unused > 0) await this.#report(key, room, room.held);
     return unused;
   }
 
-  /** After the lender was away it may know of nothing. */
-  sayAll(): void {
+  /** After the source was away: it may have forgotten what is held here. */
+  reportAll(): void {
     for (const [key, room] of this.#rooms) this.#settle(key, room);
   }
 
@@ -91,7 +91,7 @@ export class LeasedPlaces {
     if (room === undefined) {
       const none = { held: 0, leased: 0, refusedUntilMs: 0, asking: false, stale: false };
       const nowMs = this.#state.now();
-      room = { ...none, limit, usedAtMs: nowMs, saidAtMs: nowMs, waiting: [] };
+      room = { ...none, limit, usedAtMs: nowMs, reportedAtMs: nowMs, waiting: [] };
       this.#rooms.set(key, room);
     }
     if (room.limit !== limit) room.refusedUntilMs = 0;
@@ -114,7 +114,7 @@ export class LeasedPlaces {
     return 0;
   }
 
-  /** Says what is held and wanted; one question at a time for a key. */
+  /** Reports what is held and wanted; one question at a time for a key. */
   #settle(key: string, room: Room): void {
     if (room.asking) {
       room.stale = true;
@@ -126,17 +126,17 @@ export class LeasedPlaces {
     }
     const idle = this.#state.now() - room.usedAtMs >= idleMs && room.waiting.length === 0;
     const wanted = room.held + room.waiting.length + (idle ? 0 : inHand(room.limit));
-    void this.#say(key, room, wanted);
+    void this.#report(key, room, wanted);
   }
 
-  #say(key: string, room: Room, wanted: number): Promise<void> {
+  #report(key: string, room: Room, wanted: number): Promise<void> {
     const asking = room.waiting.length;
     room.asking = true;
     room.stale = false;
-    room.saidAtMs = this.#state.now();
-    // What goes back is no longer ours from this moment on, not only when it has arrived there.
+    room.reportedAtMs = this.#state.now();
+    // What goes back is no longer ours from this moment on, not only when the report has arrived.
     room.leased = Math.min(room.leased, Math.max(wanted, room.held));
-    return this.#lender.places(key, room.limit, room.held, Math.min(wanted, Math.max(room.limit, room.held))).then(
+    return this.#source.places(key, room.limit, room.held, Math.min(wanted, Math.max(room.limit, room.held))).then(
       (leased) => this.#settled(key, room, leased, asking),
       () => {
         room.asking = false;
@@ -168,7 +168,7 @@ export class LeasedPlaces {
   }
 }
 
-/** Requests come and go many times a second: so many places are kept until the next tick, and not told of one by one. */
+/** Requests come and go many times a second: so many free places are kept until the next tick, not reported one by one. */
 function kept(limit: number): number {
   return Math.floor(limit / placesForOneInHand);
 }

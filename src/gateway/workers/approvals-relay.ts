@@ -4,12 +4,12 @@ import type { Asked, Asking, InsideApi, Verdict } from '../../path/approvals.ts'
 import type { Channel } from './channel.ts';
 import type { ToPrimary, ToWorker } from './worker-verbs.ts';
 
-export interface PeopleRelay {
+export interface ApprovalsRelay {
   readonly asking: Asking;
   readonly inside: InsideApi;
 }
 
-export interface PeopleRelayParts {
+export interface ApprovalsRelayParts {
   readonly channel: Pick<Channel<ToPrimary, ToWorker>, 'ask' | 'tell'>;
   /** Sends the records that wait: what was refused a moment ago is known before anybody asks what was. */
   readonly flushRecords: () => void;
@@ -17,7 +17,7 @@ export interface PeopleRelayParts {
 
 const gone: Verdict = { granted: false, why: 'gone', by: null };
 
-export function createPeopleRelay({ channel, flushRecords }: PeopleRelayParts): PeopleRelay {
+export function createApprovalsRelay({ channel, flushRecords }: ApprovalsRelayParts): ApprovalsRelay {
   let asked = 0;
   return {
     asking: { ask: (what, signal) => ask(channel, ++asked, what, signal) },
@@ -33,7 +33,7 @@ export function createPeopleRelay({ channel, flushRecords }: PeopleRelayParts): 
 }
 
 async function ask(
-  channel: PeopleRelayParts['channel'],
+  channel: ApprovalsRelayParts['channel'],
   number: number,
   asked: Asked,
   signal: AbortSignal,
