@@ -1,11 +1,17 @@
 // Waits for something that nobody should wait for without end.
 
-/** Resolves when `work` has settled, or after so long; what comes of it is not told. */
-export async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
+/** What `work` comes to, a failure too; after so long, what `late` says or throws. What comes later is not heard. */
+export async function waitAtMost<T, Late>(work: Promise<T>, ms: number, late: () => Late): Promise<T | Late> {
   let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
+  const isLate = new Promise<typeof tooLate>((resolve) => {
+    timer = setTimeout(resolve, ms, tooLate);
   });
-  await Promise.race([work.catch(() => {}), patience]);
-  clearTimeout(timer);
+  try {
+    const first = await Promise.race([work, isLate]);
+    return first === tooLate ? late() : first;
+  } finally {
+    clearTimeout(timer);
+  }
 }
+
+const tooLate = Symbol('too late');

@@ -13,8 +13,8 @@ import { zeroId } from '../../protocols/git/ref-name.ts';
 import { canonicalise } from '../../stages/accept/accept-stage.ts';
 import { findAllowRule } from '../../stages/authorize/allow-rules.ts';
 import { judgeCommands } from '../../stages/authorize/git/judge-commands.ts';
-import { rewritten } from '../../stages/authorize/git/judge-history.ts';
-import { changed } from '../../stages/authorize/git/judge-paths.ts';
+import { isMove, rewritten } from '../../stages/authorize/git/judge-history.ts';
+import { changed, isProtectedPath } from '../../stages/authorize/git/judge-paths.ts';
 import { findingsRefusal } from '../../stages/authorize/github/judge-body.ts';
 import { SandboxTokenEndpoint } from '../../stages/inject/logins/token-endpoint.ts';
 import { type Rehearsed, type RehearsedRequest, type RehearsePorts, rehearse } from './rehearse.ts';
@@ -151,12 +151,9 @@ function refusePush(policy: CompiledPolicy, sandbox: Sandbox, push: CasePush): v
   const oldId = push.deletes || push.rewrites ? someId : zeroId;
   const command = { oldId, newId: push.deletes ? zeroId : otherId, ref: push.ref };
   const findings = judgeCommands(policy, sandbox, [command]);
-  if (push.rewrites && !push.deletes && !policy.allowForcePush && push.ref.startsWith('refs/heads/')) {
-    findings.push(rewritten(command));
-  }
+  if (push.rewrites && !policy.allowForcePush && isMove(command)) findings.push(rewritten(command));
   for (const path of push.paths) {
-    if (!policy.protectedPaths.some((pattern) => pattern.covers(path.toLowerCase()))) continue;
-    findings.push(changed(policy, { kind: 'introduced', commit: otherId, path }));
+    if (isProtectedPath(policy, path)) findings.push(changed(policy, { kind: 'introduced', commit: otherId, path }));
   }
   if (findings.length > 0) throw findingsRefusal(findings);
 }

@@ -7,6 +7,11 @@
  */
 const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
+/** A word that somebody else chose, for a record or a refusal: visible ASCII, a question mark for the rest, and not long. */
+export function asciiWord(text: string): string {
+  return text.replace(/[^\x21-\x7e]/g, '?').slice(0, 80);
+}
+
 /** Its code in place of each: `\x1b`, `\u202e`, `\u{e0041}`. */
 export function escapeUnseen(text: string): string {
   return text.replace(unseen, (character) => {

@@ -1,10 +1,11 @@
 // Which sandbox is calling, and how do we know: finds the registration that a caller belongs to, then demands every
 // proof the registration lists. Says what to send or how to register; never shows what another sandbox is.
 // Guards: threats.md T1, T2
+
+import { callerAddress } from '../../kit/canonical-address.ts';
 import type { Caller } from '../../path/flow.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { ProofKind } from '../../path/sandbox.ts';
-import { callerAddress } from './canonical-address.ts';
 import { readProxyAuthorization, type ShownSecret } from './proxy-authorization.ts';
 import { refuseUnserved } from './refuse-unserved.ts';
 import { withoutStore } from './refuse-unvouched.ts';

@@ -2,8 +2,8 @@
 // leaves the host, and nothing that is asked is kept. The listening sockets are handed in.
 import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
+import { plainAddress } from '../../../kit/canonical-address.ts';
 import type { Refusal } from '../../../path/refusal.ts';
-import { plainAddress } from '../plain-address.ts';
 import type { Lookup } from './dns-answer.ts';
 import { type DnsClient, type DnsClients, SandboxDns } from './dns-client.ts';
 import { DnsStream } from './dns-stream.ts';

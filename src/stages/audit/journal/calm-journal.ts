@@ -2,6 +2,7 @@
 // served has a record of its own, always and at once. Of refusals of one caller and one code those past the first few are one
 // record that says how many it stands for; past the caller's share of the journal all its refusals of a minute are one note.
 // Nothing is left out: every refusal has its record or is in the number of one.
+import { TokenBucket } from '../../../kit/token-bucket.ts';
 import { encodeLine } from './encode-line.ts';
 import { GatheredRefusals } from './gathered-refusals.ts';
 import type { Journal } from './journal.ts';
@@ -33,9 +34,7 @@ const maxStrangers = 64;
 interface Flood {
   readonly sandbox: string | null;
   readonly isStranger: boolean;
-  readonly rate: typeof ofLimits;
-  left: number;
-  atMs: number;
+  readonly bucket: TokenBucket;
   gathered: GatheredRefusals;
   everyMs: number;
   dueMs: number;
@@ -86,10 +85,7 @@ export class CalmJournal implements Written {
       return 0;
     }
     const flood = this.#floodOf(record);
-    if (flood.left >= 1) {
-      flood.left--;
-      return this.#write(record);
-    }
+    if (flood.bucket.take(1, this.#now())) return this.#write(record);
     flood.gathered.add(record);
     return 0;
   }
@@ -110,16 +106,13 @@ export class CalmJournal implements Written {
       flood = {
         sandbox: record.sandbox,
         isStranger,
-        rate,
-        left: rate.burst,
-        atMs: nowMs,
+        bucket: new TokenBucket(rate, nowMs),
         gathered: new GatheredRefusals(),
         everyMs: tickMs,
         dueMs: nowMs + tickMs,
       };
       this.#floods.set(key, flood);
     }
-    refill(flood, nowMs);
     return flood;
   }
 
@@ -156,8 +149,7 @@ export class CalmJournal implements Written {
     for (const [key, flood] of this.#floods) {
       if (flood.dueMs > nowMs) continue;
       const { gathered, sandbox } = flood;
-      refill(flood, this.#now());
-      if (gathered.isEmpty && flood.left >= flood.rate.burst) {
+      if (gathered.isEmpty && flood.bucket.isFull(this.#now())) {
         this.#floods.delete(key);
         if (flood.isStranger) this.#strangers--;
         continue;
@@ -195,12 +187,6 @@ export class CalmJournal implements Written {
 /** Whether anything of it may have reached the world outside: then it is evidence of its own, however it ended. */
 function wasServed({ verdict, upstream, credential }: RecordBody): boolean {
   return verdict === 'allowed' || upstream !== null || credential !== null;
-}
-
-function refill(flood: Flood, nowMs: number): void {
-  const { burst, perSecond } = flood.rate;
-  flood.left = Math.min(burst, flood.left + ((nowMs - flood.atMs) / 1000) * perSecond);
-  flood.atMs = nowMs;
 }
 
 function mergedRecord(gathered: GatheredRefusals): RecordBody {

@@ -6,7 +6,7 @@ import type { CanonicalRequest, GitRequest } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { Sandbox } from '../../../path/sandbox.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
-import { type Recognised, recognise } from '../../../protocols/git/smart-http.ts';
+import { type Recognised, recogniseGit } from './recognise-git.ts';
 
 export interface FoundGit {
   readonly request: GitRequest;
@@ -21,7 +21,7 @@ export function findGitRequest(
   canonical: CanonicalRequest,
   methods: readonly string[],
 ): FoundGit | null {
-  const found = recognise(canonical.method, canonical.path, canonical.query);
+  const found = recogniseGit(canonical.method, canonical.path, canonical.query);
   if (found.kind === 'other') return null;
   refuseWhatGitNeverSends(found, canonical, methods);
   const [owner, name] = found.repository.split('/');

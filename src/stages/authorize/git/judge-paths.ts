@@ -52,7 +52,7 @@ async function judgeCommits(
     tree: (oid) => objects.tree(oid),
     matches: (path) => {
       charge(path);
-      return patterns.some((pattern) => pattern.covers(path.toLowerCase()));
+      return isProtectedPath(policy, path);
     },
     couldMatchBelow: (directory) => {
       charge(directory);
@@ -145,6 +145,10 @@ class TrustedParents {
       budget.close();
     }
   }
+}
+
+export function isProtectedPath({ protectedPaths }: CompiledPolicy, path: string): boolean {
+  return protectedPaths.some((pattern) => pattern.covers(path.toLowerCase()));
 }
 
 function tooManyMerges(): GitWireError {

@@ -2,6 +2,7 @@
 // request goes to a model, added to when its answer has said what it cost. What is in flight when a budget is used up
 // is still answered, and counts: that is how far a budget can be overrun. Nothing but requests to models is refused.
 
+import { asciiWord } from '../../../kit/text/unseen.ts';
 import { enrich } from '../../../path/enrich.ts';
 import type { AnswerMeter, PastSpending, TokenUse, Used } from '../../../path/exchange/answer-meter.ts';
 import type { Identified, Injected, Permission } from '../../../path/flow.ts';
@@ -233,17 +234,12 @@ function keyOf(period: Period, name: string): string {
 
 function addedTo(before: Used | undefined, use: TokenUse, tokensIn: number, microDollars: number): Used {
   return {
-    model: use.model === null ? (before?.model ?? null) : printable(use.model),
+    model: use.model === null ? (before?.model ?? null) : asciiWord(use.model),
     tokensIn: (before?.tokensIn ?? 0) + tokensIn,
     tokensOut: (before?.tokensOut ?? 0) + use.output,
     microDollars: (before?.microDollars ?? 0) + microDollars,
     isEstimated: use.isEstimated || before?.isEstimated === true,
   };
-}
-
-/** It comes from the upstream, and is shown to people. */
-function printable(model: string): string {
-  return model.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, 80);
 }
 
 function inDollars(microDollars: number): string {

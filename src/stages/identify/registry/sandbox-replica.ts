@@ -1,8 +1,9 @@
 // What this process knows of the registrations in the store: reading them is synchronous and cheap, every request does it.
 // Follows what other gateways and workers change; what they have ended ends here too, with its connections. Changes nothing
 // in the store but what was ended here while the store was away.
+
+import { canonicalAddress } from '../../../kit/canonical-address.ts';
 import type { RegistrationChange, RegistrationStore, StoredRegistration } from '../../../path/shared-store.ts';
-import { canonicalAddress } from '../canonical-address.ts';
 import { GoneRegistrations, type Verdict } from './gone-registrations.ts';
 import { socketPathOf } from './make-record.ts';
 import { SandboxIndex } from './sandbox-index.ts';

@@ -116,7 +116,11 @@ export class OAuthSource implements SecretSource {
 
   /** Waits for what is under way, as long as an endpoint may take, and tries once more to save what is not saved. */
   async close(): Promise<void> {
-    await waitAtMost(this.#settled(), closeMs);
+    await waitAtMost(
+      this.#settled().catch(() => {}),
+      closeMs,
+      () => {},
+    );
   }
 
   async #settled(): Promise<void> {

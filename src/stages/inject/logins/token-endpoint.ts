@@ -3,6 +3,7 @@
 // login that is begun in a sandbox would put real tokens there, so it is refused.
 
 import { placeholderSigns } from '../../../kit/text/placeholder.ts';
+import { asciiWord } from '../../../kit/text/unseen.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { OwnAnswer } from '../../../path/exchange/outgoing-request.ts';
 import { readWholeBody } from '../../../path/exchange/whole-body.ts';
@@ -78,7 +79,7 @@ async function bodyOf(flow: Authorized): Promise<TokenRequest> {
 function refuseOtherGrants(flow: Authorized, spec: CredentialSpec, body: TokenRequest): void {
   const grant = body.get('grant_type');
   if (grant !== 'refresh_token') {
-    const asked = grant === undefined ? 'something else' : `a new login (grant_type ${printable(grant)})`;
+    const asked = grant === undefined ? 'something else' : `a new login (grant_type ${asciiWord(grant)})`;
     throw loginOutside(flow, spec, `asks for ${asked}, and only a login that is there is renewed here`);
   }
   refuseStranger(flow, spec, [body.get('refresh_token') ?? '']);
@@ -104,9 +105,4 @@ function loginOutside({ canonical }: Authorized, spec: CredentialSpec, what: str
     rule: `credentials.${spec.name}`,
     hint: 'Log in with this tool outside the sandbox, where the gateway runs: the gateway uses that login, keeps it fresh, and puts it into the requests of the sandbox. In the sandbox, start with the login file that it was given.',
   });
-}
-
-/** What a sandbox wrote goes back to it and into the journal: short, and no surprises. */
-function printable(text: string): string {
-  return text.replace(/[^\x21-\x7e]/g, '?').slice(0, 80);
 }

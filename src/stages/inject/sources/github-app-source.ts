@@ -115,7 +115,7 @@ export class GithubAppSource implements SecretSource {
   async close(): Promise<void> {
     this.#closed = true;
     for (const sandbox of [...this.#holdings.keys()]) this.drop(sandbox.id);
-    await waitAtMost(this.#settled(), closeMs);
+    await waitAtMost(this.#settled(), closeMs, () => {});
   }
 
   async #settled(): Promise<void> {

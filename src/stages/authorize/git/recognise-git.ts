@@ -1,19 +1,7 @@
 // Which git operation a request is, from its method, path and query alone: the exact forms that git and git-lfs send.
 // Anything that only looks like one is told apart from plain web, so that it can be refused and is never served half-way:
 // another server might read it as the real thing.
-
-export type GitOperation =
-  | 'advertise-upload'
-  | 'advertise-receive'
-  | 'upload-pack'
-  | 'receive-pack'
-  | 'lfs-batch'
-  | 'lfs-locks'
-  | 'lfs-lock'
-  | 'lfs-unlock'
-  | 'lfs-verify-locks'
-  /** Not LFS's own: an address under which the gateway hands out an object (`info/lfs/door/TICKET`). */
-  | 'lfs-object';
+import type { GitOperation } from '../../../path/flow.ts';
 
 export type Recognised =
   /** `repository` is `owner/repo` as it was written, without `.git`: not yet canonical. */
@@ -34,7 +22,7 @@ const odd: Recognised = { kind: 'odd-git' };
 const other: Recognised = { kind: 'other' };
 
 /** `path` decoded and canonical, beginning with `/`; `query` raw, without `?`, null when there is none. */
-export function recognise(method: string, path: string, query: string | null): Recognised {
+export function recogniseGit(method: string, path: string, query: string | null): Recognised {
   const [, owner = '', name = '', ...segments] = path.split('/');
   const rest = segments.join('/');
   const hasSuffix = /\.git$/i.test(name);
