@@ -2,6 +2,8 @@
 // `sallyport policy test`. Sends nothing on; what the rules must ask GitHub they ask through the ports they are handed.
 // Limits and budgets are of the moment, and are not counted.
 
+import { pump } from '../../path/exchange/body-pull.ts';
+import type { BodyWriter, Exchange, Framing } from '../../path/exchange/exchange.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
 import type { Arrived, Authorized, CanonicalRequest, Identified, Permission } from '../../path/flow.ts';
 import { madeRequest } from '../../path/made-request.ts';
@@ -20,7 +22,6 @@ import type { LfsTickets } from '../../stages/authorize/git/lfs/lfs-tickets.ts';
 import type { GithubPorts } from '../../stages/authorize/github/github-ports.ts';
 import { bodyDecides } from '../../stages/authorize/github/judge-body.ts';
 import { githubPlace } from '../../stages/authorize/github-place.ts';
-import { RehearsedBody } from './rehearsed-body.ts';
 
 export interface RehearsedRequest {
   readonly method: string;
@@ -191,4 +192,59 @@ function withoutCredential(
   const key = loadPresets().credentials.has(near.name) ? 'add_paths' : 'paths';
   const patterns = patternsFor(canonical).map((pattern) => `"${pattern}"`);
   return `It goes without a credential: ${near.name} goes to other paths of ${host}. To send it here too, the operator adds ${patterns.join(' and ')} to credentials.${near.name}.${key}`;
+}
+
+// The conversation of a request that nobody has sent: it has a body to read and nobody to answer. Tells whether the body was
+// asked for, since what is not read decides nothing.
+class RehearsedBody implements Exchange {
+  readonly form = 'payload';
+  readonly requestFraming: Framing;
+  readonly bytesIn = 0;
+  readonly bytesOut = 0;
+  readonly answered = false;
+  onAbandoned: (() => void) | null = null;
+  onFinished: (() => void) | null = null;
+  wasRead = false;
+  readonly #bytes: Buffer;
+
+  /** Empty: none is sent. */
+  constructor(text: string) {
+    this.#bytes = Buffer.from(text);
+    this.requestFraming = text === '' ? { kind: 'none' } : { kind: 'length', bytes: this.#bytes.length };
+  }
+
+  asPayload(): this {
+    return this;
+  }
+
+  sendBody(to: BodyWriter): void {
+    this.wasRead = true;
+    void pump(once(this.#bytes), to);
+  }
+
+  inform(): never {
+    return nobody();
+  }
+
+  respond(): never {
+    return nobody();
+  }
+
+  goRaw(): never {
+    return nobody();
+  }
+
+  answer(): never {
+    return nobody();
+  }
+
+  abort(): void {}
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  if (bytes.length > 0) yield bytes;
+}
+
+function nobody(): never {
+  throw new Error('a request that nobody has sent is not answered');
 }
