@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../src/path/refusal.ts';
 import { canonicalHost, parseAuthority } from '../../src/stages/accept/canonical-host.ts';
 import { canonicalTarget } from '../../src/stages/accept/canonical-path.ts';
-import { registrationFromLabels } from '../../src/stages/identify/docker/container-labels.ts';
+import { registrationFromLabels } from '../../src/stages/identify/docker/labelled-containers.ts';
 import { readProxyAuthorization } from '../../src/stages/identify/identify-caller.ts';
 import { readRegistration } from '../../src/stages/identify/registry/registration.ts';
 import { RegistrationError } from '../../src/stages/identify/registry/registration-error.ts';

@@ -5,7 +5,6 @@ import { readJson, readText } from './admin-body.ts';
 import { AdminError } from './admin-error.ts';
 import type { AdminPorts } from './admin-ports.ts';
 import { questionRoutes } from './question-routes.ts';
-import { readFlag } from './read-flag.ts';
 
 export type AdminAnswer =
   | { readonly status: number; readonly json: unknown; readonly location?: string }
@@ -222,4 +221,11 @@ function readLimit(query: URLSearchParams): number {
 
 function unknownSandbox(which: string): AdminError {
   return new AdminError(404, 'admin.not-found', `no sandbox is registered as ${which}`, noSandbox);
+}
+
+function readFlag(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name) ?? '0';
+  if (value === '1' || value === 'true') return true;
+  if (value === '0' || value === 'false' || value === '') return false;
+  throw new AdminError(400, 'admin.bad-request', `${name} must be 1 or 0`);
 }

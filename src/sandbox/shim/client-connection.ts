@@ -5,7 +5,6 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { DoorProtocol } from './dial-gateway.ts';
 import { hasEnded, type Identity, registerAgain } from './identity.ts';
-import { endInGoodOrder, refuseClient, type ShimAnswer } from './refuse-client.ts';
 import type { SparedLog } from './spared-log.ts';
 
 export interface ConnectionPorts {
@@ -145,4 +144,50 @@ export function relay(client: Socket, gateway: TLSSocket, onRefused: (error: Err
 function breakOff(client: Socket): void {
   if (client.remotePort === undefined) client.destroy();
   else client.resetAndDestroy();
+}
+
+// The shim saying no. Its clients speak HTTP to a proxy, so the answer is one of HTTP in the contract's form, and it is
+// seen through: a connection that is cut with bytes unread would take the answer away from the client again.
+/** A client that goes on sending gets this long to read its answer. */
+const lingerMs = 1_000;
+
+const reasons = { 403: 'Forbidden', 502: 'Bad Gateway', 503: 'Service Unavailable' } as const;
+
+interface ShimAnswer {
+  readonly status: keyof typeof reasons;
+  readonly code: 'shim.uid' | 'shim.gateway' | 'shim.identity' | 'shim.connections';
+  readonly error: string;
+  /** The option or the limit that decided. */
+  readonly rule: string;
+  readonly hint: string;
+}
+
+function refuseClient(client: Socket, answer: ShimAnswer, requestId: string): void {
+  const { status, ...fields } = answer;
+  const body = `${JSON.stringify({ ...fields, request_id: requestId })}\n`;
+  client.write(
+    [
+      `HTTP/1.1 ${status} ${reasons[status]}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Cache-Control: no-store',
+      `X-Sallyport-Refused: ${answer.code}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  endInGoodOrder(client);
+}
+
+/** Ends our side once everything is written, and takes the client's bytes for a moment more, to be thrown away. */
+function endInGoodOrder(client: Socket): void {
+  client.unpipe();
+  client.on('error', () => client.destroy());
+  client.on('data', () => {});
+  client.resume();
+  client.end(() => {
+    const timer = setTimeout(() => client.destroy(), lingerMs);
+    client.once('close', () => clearTimeout(timer));
+  });
 }

@@ -6,7 +6,7 @@ import { insideHost } from '../../path/inside-host.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
 import type { AllowRule, CompiledPolicy } from '../../policy/compiled.ts';
-import { findAllowRule } from './allow-rules.ts';
+import { findAllowRule, hostNotAllowed } from './allow-rules.ts';
 import { refuseBareUpgrade } from './bare-requests.ts';
 import { refuseHiddenSource } from './copy-source.ts';
 import { chooseCredential } from './credential-choice.ts';
@@ -15,7 +15,6 @@ import { type FoundGit, findGitRequest, refusePushToUnmarkedHost } from './git/g
 import { judgeRest } from './github/judge-rest.ts';
 import { type GithubPlace, githubPlace } from './github-place.ts';
 import { judgedMethods } from './judged-methods.ts';
-import { decideLookup, refuseTalkingType } from './lookup-rules.ts';
 import { hidesABoundary, readingsOf } from './path-forms.ts';
 import { refuseBlockedApi } from './refuse-blocked-api.ts';
 import { decideConnect, decideTunnel } from './tunnel-rules.ts';
@@ -193,4 +192,24 @@ function decideInside(canonical: CanonicalRequest): Permission {
     });
   }
   return { rule: insideRule, tunnel: false, credential: null, git: null, github: null, repository: null, inside: true };
+}
+
+// DNS: may this sandbox know that this name exists. It may when any rule of the allowlist covers the host, whatever the
+// rule says of ports, methods and paths: those are judged when it comes to the door. Never resolves anything.
+/** Records that carry free text or everything at once: the ways to talk over DNS. */
+const refusedType = /^\/(?:ANY|TXT|NULL|AXFR|IXFR|TYPE\d+)$/;
+
+function decideLookup(policy: CompiledPolicy, sandbox: Sandbox, canonical: CanonicalRequest): Permission {
+  const [rule] = policy.rulesFor(canonical.host);
+  if (rule === undefined) throw hostNotAllowed(sandbox, canonical);
+  refuseTalkingType(canonical);
+  return { rule: rule.name, tunnel: false, credential: null, git: null, github: null, repository: null };
+}
+
+function refuseTalkingType({ host, path }: CanonicalRequest): void {
+  if (!refusedType.test(path)) return;
+  throw new Refusal('method.not-allowed', `${path.slice(1)} records are not looked up for a sandbox (${host})`, {
+    rule: 'built-in: DNS tells addresses only',
+    hint: 'Ask for A or AAAA. What stands in other records is not needed to reach a host through the gateway.',
+  });
 }

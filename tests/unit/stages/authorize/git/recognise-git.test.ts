@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recogniseGit } from '../../../../../src/stages/authorize/git/recognise-git.ts';
+import { recogniseGit } from '../../../../../src/stages/authorize/git/git-request.ts';
 
 describe('a git operation is recognised in the form that git sends, and no other', () => {
   test.each([
