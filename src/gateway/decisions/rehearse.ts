@@ -5,7 +5,7 @@
 import { pump } from '../../path/exchange/body-pull.ts';
 import type { BodyWriter, Exchange, Framing } from '../../path/exchange/exchange.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
-import type { Arrived, Authorized, CanonicalRequest, Identified, Permission } from '../../path/flow.ts';
+import type { Arrived, Authorized, CanonicalRequest, Identified, Permission, RawRequest } from '../../path/flow.ts';
 import { madeRequest } from '../../path/made-request.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
 import { accepted } from '../../path/stamps/accepted.ts';
@@ -59,7 +59,7 @@ export async function rehearse(
   const arrived = arrive(asked);
   const canonical = canonicalise(arrived.request);
   const inForce = ports.approvals.policyFor(policy, sandbox.id);
-  const permission = decideLikeThePath(inForce, sandbox, canonical, arrived.request.headers);
+  const permission = rehearseRules(inForce, sandbox, canonical, arrived.request.headers);
   const given = bodyOf(canonical.method, permission, asked.body);
   const exchange = new RehearsedBody(given ?? '');
   const request = { ...arrived.request, sni: canonical.scheme === 'https' ? canonical.host : null };
@@ -114,7 +114,18 @@ const neverIssued = {
   },
 };
 
-function arrive({ method, url, headers: given, body }: RehearsedRequest): Omit<Arrived, 'exchange'> {
+function arrive(asked: RehearsedRequest): Omit<Arrived, 'exchange'> {
+  return {
+    requestId: 'check',
+    arrivedAt: Date.now(),
+    caller: { door: 'check', address: null, socketOf: null, proxyAuthorization: null },
+    request: asIfSent(asked),
+    trail: new Trail(performance.now()),
+  };
+}
+
+/** With what a client adds by itself. */
+export function asIfSent({ method, url, headers: given, body }: RehearsedRequest): RawRequest {
   const type = usualType(method, url, body);
   const fields: Record<string, string | string[]> = type === null ? {} : { 'content-type': type };
   for (const [name, value] of Object.entries(given)) fields[name.toLowerCase()] = value;
@@ -123,13 +134,7 @@ function arrive({ method, url, headers: given, body }: RehearsedRequest): Omit<A
   );
   const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
   if (authority !== undefined && !headers.has('host')) headers.append('Host', authority);
-  return {
-    requestId: 'check',
-    arrivedAt: Date.now(),
-    caller: { door: 'check', address: null, socketOf: null, proxyAuthorization: null },
-    request: madeRequest('https', method, url, headers),
-    trail: new Trail(performance.now()),
-  };
+  return madeRequest('https', method, url, headers);
 }
 
 /** What the usual client of such an address says of its body. */
@@ -140,8 +145,11 @@ function usualType(method: string, url: string, body: string | null): string | n
   return body === null ? null : 'application/json';
 }
 
-/** An https client asks for its tunnel first: what is refused there, or passes undecrypted, gets no further. */
-function decideLikeThePath(
+/**
+ * By the rules alone, which need no body and nobody to ask. An https client asks for its tunnel first: what is refused there,
+ * or passes undecrypted, gets no further.
+ */
+export function rehearseRules(
   policy: CompiledPolicy,
   sandbox: Sandbox,
   canonical: CanonicalRequest,

@@ -147,7 +147,7 @@ class TrustedParents {
   }
 }
 
-export function isProtectedPath({ protectedPaths }: CompiledPolicy, path: string): boolean {
+function isProtectedPath({ protectedPaths }: CompiledPolicy, path: string): boolean {
   return protectedPaths.some((pattern) => pattern.covers(path.toLowerCase()));
 }
 
@@ -155,7 +155,7 @@ function tooManyMerges(): GitWireError {
   return new GitWireError('too-large', 'too many merges that take protected paths over; push in parts');
 }
 
-export function changed(policy: CompiledPolicy, { commit, path }: ChangedPath): PushFinding {
+function changed(policy: CompiledPolicy, { commit, path }: ChangedPath): PushFinding {
   const lower = path.toLowerCase();
   const shown = path.length > 500 ? `${path.slice(0, 500)}…` : path;
   const at = policy.protectedPaths.findIndex((pattern) => pattern.covers(lower) || pattern.reaches(`${lower}/`));
