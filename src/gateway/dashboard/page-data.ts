@@ -1,5 +1,7 @@
 // What the page is told, put together from the live feed and from what the admin API knows. Reads and counts; changes nothing.
 // Holds names and sums, never a value of a credential.
+import { NewestMap } from '../../kit/newest-map.ts';
+import { shortened } from '../../kit/text/unseen.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { placeOfRule } from '../../policy/explain/rule-place.ts';
 import { sourceOf } from '../../policy/load/policy-source.ts';
@@ -166,12 +168,11 @@ const maxSandboxes = 20;
 const maxText = 300;
 
 export class RefusalGroups {
-  readonly #maxGroups: number;
   /** In order of the last refusal. */
-  readonly #groups = new Map<string, RefusalGroup>();
+  readonly #groups: NewestMap<string, RefusalGroup>;
 
   constructor(maxGroups = usualGroups) {
-    this.#maxGroups = maxGroups;
+    this.#groups = new NewestMap(maxGroups);
   }
 
   add(record: FedRecord, place: RulePlace | null = null): void {
@@ -180,7 +181,6 @@ export class RefusalGroups {
     const rule = short(record.rule ?? '');
     const key = detached(`${code} ${rule}`);
     const known = this.#groups.get(key);
-    this.#groups.delete(key);
     this.#groups.set(key, {
       code,
       rule: known?.rule ?? detached(rule),
@@ -192,8 +192,6 @@ export class RefusalGroups {
       hint: detached(record.hint ?? ''),
       place,
     });
-    const quietest = this.#groups.keys().next().value;
-    if (this.#groups.size > this.#maxGroups && quietest !== undefined) this.#groups.delete(quietest);
   }
 
   /** The most frequent first. */
@@ -212,7 +210,7 @@ function portOf({ scheme, port }: FedRecord): string {
 }
 
 function short(text: string): string {
-  return text.length <= maxText ? text : `${text.slice(0, maxText - 1)}…`;
+  return shortened(text, maxText);
 }
 
 // How much passed over the last hour, in steps of ten seconds: sums alone, in a ring of fixed size. Time is the gateway's.

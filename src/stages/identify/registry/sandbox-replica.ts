@@ -2,6 +2,7 @@
 // Follows what other gateways and workers change; what they have ended ends here too, with its connections. Changes nothing
 // in the store but what was ended here while the store was away.
 import { canonicalAddress } from '../../../kit/canonical-address.ts';
+import { NewestMap } from '../../../kit/newest-map.ts';
 import type { RegistrationChange, RegistrationStore, StoredRegistration } from '../../../path/shared-store.ts';
 import { socketPathOf } from './make-record.ts';
 import { SandboxIndex } from './sandbox-index.ts';
@@ -201,12 +202,10 @@ interface Gone {
 type Verdict = 'new' | 'over' | 'removed';
 
 class GoneRegistrations {
-  readonly #gone = new Map<string, Gone>();
+  readonly #gone = new NewestMap<string, Gone>(maxRemembered);
 
   note({ id, createdAt, expiresAtMs }: SandboxRecord, wasRemoved: boolean): void {
-    this.#gone.delete(id);
     this.#gone.set(id, { createdAt, expiresAtMs, wasRemoved });
-    if (this.#gone.size > maxRemembered) this.#gone.delete(this.#gone.keys().next().value!);
   }
 
   /** Of one whose time was over here, another gateway may have moved the end. */
