@@ -1,8 +1,9 @@
 // `sallyport demo`: one screen that shows what this is for. Needs no internet and no key: a real sandbox and a real gateway,
 // with pretend providers on this machine. Shows only what happened; what did not happen as it should ends it with 1.
-import { shortened } from '../kit/text/unseen.ts';
+
 import { type Command, Option } from 'commander';
 import type { AdminPorts } from '../gateway/admin/admin-ports.ts';
+import { shortened } from '../kit/text/unseen.ts';
 import type { DemoResult } from '../prove/demo/run-demo.ts';
 import type { LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { CliContext } from './cli-context.ts';

@@ -1,16 +1,8 @@
 // The Public Suffix List, with its private part: under which names anybody can register one. The list itself and not only an
 // answer for a host: a wildcard also reaches every suffix below it, and only the list knows those. Read when somebody asks.
-// The package's form of it is its own affair and may change with a version: tests/oracles/public-suffixes.test.ts holds the two
-// to each other.
-import {
-  edgeChild,
-  edgeLength,
-  edgeStart,
-  exceptionsRoot,
-  labelText,
-  nodeFlags,
-  rulesRoot,
-} from 'tldts/dist/cjs/src/data/trie.js';
+import { readFileSync } from 'node:fs';
+import { domainToASCII } from 'node:url';
+import { inPackage } from '../../kit/files/package-root.ts';
 
 export interface PublicSuffixes {
   /** As they stand in the list, e.g. `co.uk` or `*.ck`; true: of its private part. */
@@ -21,13 +13,10 @@ export interface PublicSuffixes {
   readonly above: ReadonlySet<string>;
 }
 
-/** What the package marks a rule of the private part with. */
-const isPrivate = 2;
-
 let list: PublicSuffixes | null = null;
 
 export function publicSuffixes(): PublicSuffixes {
-  list ??= readList();
+  list ??= readList(readFileSync(inPackage('config', 'public_suffix_list.dat'), 'utf8'));
   return list;
 }
 
@@ -50,27 +39,31 @@ export function registrableDomain(name: string): string | null {
   return `${before.slice(before.lastIndexOf('.') + 1)}.${suffix}`;
 }
 
-function readList(): PublicSuffixes {
-  const starts = new Uint32Array(edgeLength.length + 1);
-  for (let edge = 0; edge < edgeLength.length; edge++) starts[edge + 1] = starts[edge]! + edgeLength[edge]!;
+/** As publicsuffix.org writes it: a rule to a line, up to its first space; `!` before what a star leaves out. */
+export function readList(text: string): PublicSuffixes {
   const rules = new Map<string, boolean>();
   const above = new Set<string>();
   const exceptions = new Set<string>();
-  const walk = (node: number, name: string, found: (name: string, flags: number) => void): void => {
-    for (let edge = edgeStart[node]!; edge < edgeStart[node + 1]!; edge++) {
-      const label = labelText.slice(starts[edge], starts[edge + 1]);
-      const child = edgeChild[edge]!;
-      const below = name === '' ? label : `${label}.${name}`;
-      if (nodeFlags[child] !== 0) found(below, nodeFlags[child]!);
-      walk(child, below, found);
+  let isPrivate = false;
+  for (const line of text.split('\n')) {
+    if (line.includes('===BEGIN PRIVATE DOMAINS===')) isPrivate = true;
+    const rule = line.split(/\s/, 1)[0]!;
+    if (rule === '' || rule.startsWith('//')) continue;
+    if (rule.startsWith('!')) {
+      exceptions.add(inAscii(rule.slice(1)));
+      continue;
     }
-  };
-  walk(rulesRoot, '', (name, flags) => {
-    rules.set(name, flags === isPrivate);
+    const name = inAscii(rule);
+    rules.set(name, isPrivate);
     for (const tail of tailsOf(parentOf(name))) above.add(tail);
-  });
-  walk(exceptionsRoot, '', (name) => exceptions.add(name));
+  }
+  if (rules.size === 0) throw new Error('the package is not complete: its Public Suffix List is empty');
   return { rules, above, exceptions };
+}
+
+/** As hosts are compared. A star is no name by itself. */
+function inAscii(rule: string): string {
+  return rule.startsWith('*.') ? `*.${inAscii(rule.slice(2))}` : domainToASCII(rule);
 }
 
 /** `a.b.c`, `b.c`, `c`. */
