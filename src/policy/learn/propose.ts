@@ -4,7 +4,7 @@
 import type { AllowEntry } from '../edit/allow-entry.ts';
 import type { KnownHosts } from '../explain/known-hosts.ts';
 import type { ReadHost } from './observe.ts';
-import { isShared, ownersDomain } from './shared-suffixes.ts';
+import { isShared, ownersDomain } from './public-suffixes.ts';
 
 /** A preset that installs packages and brings no credential. */
 export interface ReadingPreset {
