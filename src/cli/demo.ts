@@ -1,7 +1,9 @@
 // `sallyport demo`: one screen that shows what this is for. Needs no internet and no key: a real sandbox and a real gateway,
 // with pretend providers on this machine. Shows only what happened; what did not happen as it should ends it with 1.
+
 import { type Command, Option } from 'commander';
 import type { AdminPorts } from '../gateway/admin/admin-ports.ts';
+import { shortened } from '../kit/text/unseen.ts';
 import type { DemoResult } from '../prove/demo/run-demo.ts';
 import type { LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { CliContext } from './cli-context.ts';
@@ -84,10 +86,7 @@ export function describeDemo(
   facts: { readonly launcher: string; readonly seconds: number },
 ): string {
   // Cut to the screen before colours, which have no width.
-  const cut = (text: string, room: number): string => {
-    const clean = printable(text);
-    return clean.length <= room ? clean : `${clean.slice(0, room - 1)}…`;
-  };
+  const cut = (text: string, room: number): string => shortened(printable(text), room);
   const fact = (name: string, text: string): string => `  ${colors.dim(name.padEnd(14))} ${cut(text, width - 17)}`;
   const lines = [
     `${colors.bold('Sallyport')}  a real sandbox (${facts.launcher}) and a real gateway; only the providers are pretended`,

@@ -1,6 +1,7 @@
 // The workers of a gateway, as its own process has them: forks and supervises them, answers what they ask, tells them what
 // must hold in all of them, and takes their records. This process serves no sandbox itself: no hostile byte is read here.
 
+import { callerAddress } from '../kit/canonical-address.ts';
 import type { Log } from '../kit/text/log.ts';
 import { waitAtMost } from '../kit/wait-at-most.ts';
 import type { ApprovalSet, Asking, InsideApi } from '../path/approvals.ts';
@@ -11,7 +12,6 @@ import type { Journal } from '../stages/audit/journal/journal.ts';
 import type { JournalShares } from '../stages/audit/journal/journal-shares.ts';
 import { readRecord } from '../stages/audit/journal/read-record.ts';
 import type { Metrics } from '../stages/audit/metrics.ts';
-import { callerAddress } from '../stages/identify/canonical-address.ts';
 import type { SandboxRegistry } from '../stages/identify/registry/registry.ts';
 import type { SandboxRecord } from '../stages/identify/registry/sandbox-record.ts';
 import type { KnownSecrets } from '../stages/inject/scrub/known-secrets.ts';

@@ -1,13 +1,13 @@
 // One worker of a gateway: serves the doors with the same path as any gateway, and owns nothing. Registrations, limits, the
 // journal and what Docker says are those of the process that has started it; when that is gone, so is this one, at once.
 import type { Socket } from 'node:net';
+import { callerAddress } from '../kit/canonical-address.ts';
 import { placesIn } from '../kit/files/home.ts';
 import { sealMemory } from '../kit/process/core-dumps.ts';
 import { createLog } from '../kit/text/log.ts';
 import { LivePolicy } from '../policy/load/live-policy.ts';
 import { thisMachine } from '../policy/load/machine-files.ts';
 import { openCa } from '../stages/accept/tls/ca.ts';
-import { callerAddress } from '../stages/identify/canonical-address.ts';
 import { SandboxRegistry } from '../stages/identify/registry/registry.ts';
 import type { SandboxRecord } from '../stages/identify/registry/sandbox-record.ts';
 import { noteCarried, tellOfNew } from '../stages/inject/secret-handover.ts';

@@ -9,7 +9,14 @@ import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
 import { compileBudgets, compileLimits, compileStore, hasBudget } from './compile-limits.ts';
 import { compileUpstream } from './compile-upstream.ts';
-import type { AllowRule, BlockedApiPattern, CompiledPolicy, CredentialSpec } from './compiled.ts';
+import type {
+  AllowRule,
+  BlockedApiPattern,
+  CompiledPolicy,
+  CredentialSpec,
+  FoundEndpoint,
+  TokenEndpoints,
+} from './compiled.ts';
 import { effectsByHost, placeAllowedEffects } from './effect-places.ts';
 import { HostIndex } from './host-index.ts';
 import type { MachineFiles } from './load/machine-files.ts';
@@ -30,7 +37,6 @@ import {
   policySection,
   secretsSection,
 } from './schema/settings-schema.ts';
-import { tokenEndpointsOf } from './token-endpoints.ts';
 
 export interface CompileInput {
   readonly document: PolicyDocument;
@@ -238,4 +244,42 @@ function warnAboutShares(audit: z.infer<typeof auditSection>, findings: Findings
   findings.warn(
     `audit: one sandbox may write ${what} and nothing goes for ${days} days, so it can hold more than half of audit.max_bytes: when that is full nothing is served. Lower audit.sandbox_bytes_per_day or audit.keep_days, or raise audit.max_bytes`,
   );
+}
+
+// What a token endpoint of a login is, and what else of its host belongs to it. The endpoint itself is answered by the gateway;
+// what stands beside it is not forwarded. Works on names and paths alone.
+export function tokenEndpointsOf(credentials: Iterable<CredentialSpec>): TokenEndpoints {
+  const byHost = new Map<string, FoundEndpoint[]>();
+  for (const spec of credentials) {
+    for (const endpoint of spec.login?.tokenEndpoints ?? []) {
+      byHost.set(endpoint.host, [...(byHost.get(endpoint.host) ?? []), { spec, endpoint }]);
+    }
+  }
+  const on = (host: string): readonly FoundEndpoint[] => byHost.get(host) ?? [];
+  return {
+    on,
+    at(host, path) {
+      const asked = spelt(path);
+      return on(host).find(({ endpoint }) => spelt(endpoint.path) === asked);
+    },
+    beside(host, path) {
+      const asked = spelt(path);
+      return on(host).find(({ endpoint }) => standsBeside(asked, spelt(endpoint.path)));
+    },
+  };
+}
+
+function standsBeside(asked: string, own: string): boolean {
+  const folder = /^.*?\/oauth[^/]*(?=\/)/.exec(own)?.[0];
+  if (folder !== undefined && (asked === folder || /^[./;:]/.test(rest(asked, folder)))) return true;
+  return asked !== own && /^[./;:]/.test(rest(asked, own));
+}
+
+function rest(path: string, beginning: string): string {
+  return path.startsWith(beginning) ? path.slice(beginning.length) : '';
+}
+
+/** Guards: a spelling that the far side takes for the endpoint, and that would be forwarded. */
+function spelt(path: string): string {
+  return path.replace(/\/+/g, '/').replace(/\/$/, '').toLowerCase();
 }

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { prepareTrust } from '../../src/sandbox/trust/prepare-trust.ts';
+import { prepareTrust, subjectHash } from '../../src/sandbox/trust/prepare-trust.ts';
 import { certificatesIn } from '../../src/sandbox/trust/trust-bundle.ts';
-import { subjectHash } from '../../src/sandbox/trust/trust-subject-hash.ts';
 import { makeSandboxCa } from '../../src/stages/accept/tls/sandbox-ca.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 

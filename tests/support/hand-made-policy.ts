@@ -3,9 +3,9 @@
 import { compileGlob } from '../../src/kit/text/glob.ts';
 import { defaultEffects, type GithubEffect } from '../../src/path/github-effects.ts';
 import { parseBlockedApiPattern } from '../../src/policy/blocked-api.ts';
+import { tokenEndpointsOf } from '../../src/policy/compile.ts';
 import type { AllowRule, CompiledPolicy, CredentialSpec, HostPattern } from '../../src/policy/compiled.ts';
 import { parseHostPattern } from '../../src/policy/host-pattern.ts';
-import { tokenEndpointsOf } from '../../src/policy/token-endpoints.ts';
 import { noBudgets, usualLimits } from './hand-made-limits.ts';
 
 export interface HandMadeRule {

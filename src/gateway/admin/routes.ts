@@ -4,11 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { readJson, readText } from './admin-body.ts';
 import { AdminError } from './admin-error.ts';
 import type { AdminPorts } from './admin-ports.ts';
-import { dashboardRoutes } from './dashboard-routes.ts';
-import { learnRoutes } from './learn-routes.ts';
-import { policyRoutes } from './policy-routes.ts';
 import { questionRoutes } from './question-routes.ts';
-import { readFlag } from './read-flag.ts';
 
 export type AdminAnswer =
   | { readonly status: number; readonly json: unknown; readonly location?: string }
@@ -35,10 +31,46 @@ export interface Route {
 const noSandbox = 'See which there are: sallyport list';
 
 const routes: readonly Route[] = [
-  ...dashboardRoutes,
-  ...learnRoutes,
-  ...policyRoutes,
   ...questionRoutes,
+  // An address that opens the page for people, once. Whoever may ask here may do anything on that page.
+  {
+    path: ['internal', 'dashboard'],
+    methods: {
+      POST: (ports) => {
+        const address = ports.dashboardAddress();
+        if (address === null) {
+          const hint = 'Add `listen: {dashboard: 127.0.0.1:8642}` to sallyport.yaml and start the gateway again.';
+          throw new AdminError(404, 'dashboard.not-served', 'this gateway serves no page for people', hint);
+        }
+        return { status: 200, json: { address } };
+      },
+    },
+  },
+  // From here on a sandbox learns: unknown public hosts are let through to it, to read, bare.
+  {
+    path: ['internal', 'learning'],
+    methods: {
+      POST: async (ports, { request }) => {
+        const body: unknown = await readJson(request);
+        const sandbox: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'sandbox') : undefined;
+        if (typeof sandbox !== 'string' || sandbox === '') {
+          throw new AdminError(400, 'admin.bad-request', 'name the sandbox: {"sandbox": "ID"}');
+        }
+        await ports.startLearning(sandbox);
+        return { status: 204 };
+      },
+    },
+  },
+  {
+    path: ['internal', 'containers', ':which', 'policy'],
+    methods: {
+      GET: (ports, { parameter, query }) => {
+        const sections = ports.explain(parameter, readFlag(query, 'full'));
+        if (sections !== null) return { status: 200, json: { sections } };
+        throw new AdminError(404, 'sandbox.not-found', `no live sandbox is registered as ${parameter}`, noSandbox);
+      },
+    },
+  },
   {
     path: ['internal', 'containers'],
     methods: {
@@ -189,4 +221,11 @@ function readLimit(query: URLSearchParams): number {
 
 function unknownSandbox(which: string): AdminError {
   return new AdminError(404, 'admin.not-found', `no sandbox is registered as ${which}`, noSandbox);
+}
+
+function readFlag(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name) ?? '0';
+  if (value === '1' || value === 'true') return true;
+  if (value === '0' || value === 'false' || value === '') return false;
+  throw new AdminError(400, 'admin.bad-request', `${name} must be 1 or 0`);
 }

@@ -1,6 +1,7 @@
 // What every process that serves requests has, whether it is the whole gateway or one worker of it: the stages, the path
 // through them, the credentials, the doors. Opens no door and owns no journal: both are the business of the role.
 import { readFileSync } from 'node:fs';
+import { callerAddress } from '../../kit/canonical-address.ts';
 import { Spool } from '../../kit/files/spool.ts';
 import { openFileLimit, roomForConnections, roomForKept } from '../../kit/open-files.ts';
 import { Sweeper } from '../../kit/sweeper.ts';
@@ -25,7 +26,6 @@ import { createCallerBrake } from '../../stages/authorize/limits/flood-brake.ts'
 import { RequestLimits } from '../../stages/authorize/limits/limits.ts';
 import { lookupBySystem } from '../../stages/forward/dial/find-upstream.ts';
 import { createForwardStage, type WatchedForwardStage } from '../../stages/forward/forward-stage.ts';
-import { callerAddress } from '../../stages/identify/canonical-address.ts';
 import { createIdentifyStage } from '../../stages/identify/identify-stage.ts';
 import { refuseNoLongerServed } from '../../stages/identify/refuse-unserved.ts';
 import type { SandboxRegistry } from '../../stages/identify/registry/registry.ts';

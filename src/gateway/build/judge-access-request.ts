@@ -3,15 +3,14 @@
 import type { AccessRequest } from '../../path/approvals.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
 import type { CanonicalRequest, Permission } from '../../path/flow.ts';
-import { madeRequest } from '../../path/made-request.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { canonicalise } from '../../stages/accept/accept-stage.ts';
 import { chooseCredential } from '../../stages/authorize/credential-choice.ts';
-import { decide } from '../../stages/authorize/decide.ts';
 import type { JudgedAccessRequest } from '../approvals/approval-ports.ts';
 import { ApprovalsInForce } from '../approvals/approvals-in-force.ts';
+import { asIfSent, rehearseRules } from '../decisions/rehearse.ts';
 
 export function judgeAccessRequest(
   policy: CompiledPolicy,
@@ -62,13 +61,7 @@ function credentialOf(policy: CompiledPolicy, sandbox: Sandbox, accessRequest: A
 
 function tryOut(policy: CompiledPolicy, sandbox: Sandbox, accessRequest: AccessRequest): Permission | Refusal {
   try {
-    const canonical = canonicalOf(accessRequest);
-    const none = new HeaderList();
-    if (canonical.scheme === 'https') {
-      const admitted = decide(policy, sandbox, { ...canonical, kind: 'connect' }, none);
-      if (admitted.tunnel) return decide(policy, sandbox, { ...canonical, kind: 'tunnel' }, none);
-    }
-    return decide(policy, sandbox, canonical, none);
+    return rehearseRules(policy, sandbox, canonicalOf(accessRequest), new HeaderList());
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -78,5 +71,5 @@ function tryOut(policy: CompiledPolicy, sandbox: Sandbox, accessRequest: AccessR
 function canonicalOf({ scheme, host, port, method, path }: AccessRequest): CanonicalRequest {
   const authority = port === (scheme === 'https' ? 443 : 80) ? host : `${host}:${port}`;
   const url = `${scheme}://${authority}${encodeURI(path).replaceAll('?', '%3F').replaceAll('#', '%23')}`;
-  return canonicalise(madeRequest(scheme, method, url, HeaderList.from([['Host', authority]])));
+  return canonicalise(asIfSent({ method, url, headers: {}, body: null }));
 }

@@ -1,13 +1,13 @@
 // The doors on internal networks, opened with what they need of the other rooms: who is registered where, the ports that
 // the policy names, and certificates for names and addresses.
 import { isIP } from 'node:net';
+import { callerAddress } from '../../kit/canonical-address.ts';
 import { ownAddress } from '../../kit/process/own-address.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import type { Doors } from '../../stages/accept/doors/doors.ts';
 import { gatewayAnswers } from '../../stages/accept/doors/gateway-door.ts';
 import type { Ca } from '../../stages/accept/tls/ca.ts';
 import { LeafMinter } from '../../stages/accept/tls/leaf.ts';
-import { callerAddress } from '../../stages/identify/canonical-address.ts';
 import type { SandboxRegistry } from '../../stages/identify/registry/registry.ts';
 
 export interface GatewayDoorParts {

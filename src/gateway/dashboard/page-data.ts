@@ -1,15 +1,24 @@
 // What the page is told, put together from the live feed and from what the admin API knows. Reads and counts; changes nothing.
 // Holds names and sums, never a value of a credential.
+import { NewestMap } from '../../kit/newest-map.ts';
+import { shortened } from '../../kit/text/unseen.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { placeOfRule } from '../../policy/explain/rule-place.ts';
 import { sourceOf } from '../../policy/load/policy-source.ts';
 import type { AdminPorts, PublicRecord } from '../admin/admin-ports.ts';
-import type { FedRecord } from './fed-record.ts';
+import { detached, type FedRecord, isRefused } from './fed-record.ts';
 import { RecentRecords } from './recent-records.ts';
-import { RefusalGroups } from './refusal-groups.ts';
 import { SandboxLoad } from './sandbox-load.ts';
-import type { GatewayView, PageState, RequestDetail, RulePlace, SandboxView } from './shapes.ts';
-import { TrafficHistory } from './traffic-history.ts';
+import type {
+  GatewayView,
+  PageState,
+  RefusalGroup,
+  RequestDetail,
+  RulePlace,
+  SandboxView,
+  TrafficPoint,
+  TrafficView,
+} from './shapes.ts';
 
 export type DashboardPorts = Pick<
   AdminPorts,
@@ -150,4 +159,108 @@ function texts(value: unknown): string[] {
 
 function number(value: unknown): number {
   return typeof value === 'number' ? value : 0;
+}
+
+// Refusals by what refused them: one line for each code and rule, with the last thing that was asked for. Bounded: of too many
+// groups the one that is quiet longest goes; of too many sandboxes in a group the newest stay.
+const usualGroups = 200;
+const maxSandboxes = 20;
+const maxText = 300;
+
+export class RefusalGroups {
+  /** In order of the last refusal. */
+  readonly #groups: NewestMap<string, RefusalGroup>;
+
+  constructor(maxGroups = usualGroups) {
+    this.#groups = new NewestMap(maxGroups);
+  }
+
+  add(record: FedRecord, place: RulePlace | null = null): void {
+    if (!isRefused(record)) return;
+    const code = record.code ?? 'unknown';
+    const rule = short(record.rule ?? '');
+    const key = detached(`${code} ${rule}`);
+    const known = this.#groups.get(key);
+    this.#groups.set(key, {
+      code,
+      rule: known?.rule ?? detached(rule),
+      count: (known?.count ?? 0) + 1,
+      lastAt: record.time,
+      sandboxes: withNewest(known?.sandboxes ?? [], record.sandbox),
+      example: detached(short(`${record.method} ${record.scheme}://${record.host}${portOf(record)}${record.path}`)),
+      reason: detached(record.reason ?? ''),
+      hint: detached(record.hint ?? ''),
+      place,
+    });
+  }
+
+  /** The most frequent first. */
+  list(): RefusalGroup[] {
+    return [...this.#groups.values()].reverse().sort((a, b) => b.count - a.count);
+  }
+}
+
+function withNewest(sandboxes: readonly string[], sandbox: string | null): readonly string[] {
+  if (sandbox === null || sandboxes.at(-1) === sandbox) return sandboxes;
+  return [...sandboxes.filter((one) => one !== sandbox), detached(sandbox)].slice(-maxSandboxes);
+}
+
+function portOf({ scheme, port }: FedRecord): string {
+  return port === (scheme === 'https' ? 443 : 80) ? '' : `:${port}`;
+}
+
+function short(text: string): string {
+  return shortened(text, maxText);
+}
+
+// How much passed over the last hour, in steps of ten seconds: sums alone, in a ring of fixed size. Time is the gateway's.
+const stepMs = 10_000;
+const steps = 360;
+
+type Sums = { -readonly [Key in keyof TrafficPoint]: number };
+
+export class TrafficHistory {
+  readonly #now: () => number;
+  readonly #ring: (Sums | undefined)[] = new Array<Sums | undefined>(steps);
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  add(record: FedRecord): void {
+    const sums = this.#sumsOf(this.#step());
+    sums.requests++;
+    if (isRefused(record)) sums.refused++;
+    sums.bytesIn += record.bytes_in;
+    sums.bytesOut += record.bytes_out;
+    sums.tokens += record.tokens_in + record.tokens_out;
+    sums.dollars += record.cost_usd;
+  }
+
+  /** Every step of the hour, also those in which nothing passed. */
+  view(): TrafficView {
+    const last = this.#step();
+    const points: TrafficPoint[] = [];
+    for (let step = last - steps + 1; step <= last; step++) {
+      const kept = this.#ring[step % steps];
+      points.push(kept?.atMs === step * stepMs ? { ...kept } : nothingAt(step));
+    }
+    return { stepSeconds: stepMs / 1000, points };
+  }
+
+  #step(): number {
+    return Math.floor(this.#now() / stepMs);
+  }
+
+  #sumsOf(step: number): Sums {
+    const kept = this.#ring[step % steps];
+    if (kept !== undefined && kept.atMs === step * stepMs) return kept;
+    const fresh = nothingAt(step);
+    this.#ring[step % steps] = fresh;
+    return fresh;
+  }
+}
+
+function nothingAt(step: number): Sums {
+  return { atMs: step * stepMs, requests: 0, refused: 0, bytesIn: 0, bytesOut: 0, tokens: 0, dollars: 0 };
 }

@@ -2,6 +2,7 @@
 // head alone, before any session is looked up; what is refused here learns nothing. Guards: DNS rebinding, cross-site requests.
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
+import { canonicalAddress } from '../../kit/canonical-address.ts';
 
 export interface ServedAt {
   /** The address it listens on, without brackets. */
@@ -35,9 +36,7 @@ export function isForeign({ peer, headers, hostCount }: ForeignFacts, hosts: Rea
   return site !== undefined && site !== 'same-origin' && site !== 'none';
 }
 
-/** IPv4 on an IPv6 socket is written ::ffff:127.0.0.1. */
 export function isLoopback(address: string | undefined): boolean {
-  if (address === undefined) return false;
-  const plain = address.toLowerCase().replace(/^::ffff:/, '');
-  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
+  const canonical = address === undefined ? null : canonicalAddress(address);
+  return canonical === '::1' || canonical?.startsWith('127.') === true;
 }

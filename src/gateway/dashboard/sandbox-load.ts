@@ -1,5 +1,6 @@
 // What each sandbox asked for in the last minute. Sums in six steps of ten seconds each; bounded in sandboxes, of which the
 // one that was silent longest goes first. Callers that nobody knows have no line here.
+import { NewestMap } from '../../kit/newest-map.ts';
 import { type FedRecord, isRefused } from './fed-record.ts';
 import type { SandboxView } from './shapes.ts';
 
@@ -18,13 +19,12 @@ const usualSandboxes = 2_000;
 
 export class SandboxLoad {
   readonly #now: () => number;
-  readonly #maxSandboxes: number;
   /** In order of their last request. */
-  readonly #rings = new Map<string, Step[]>();
+  readonly #rings: NewestMap<string, Step[]>;
 
   constructor(now: () => number = Date.now, maxSandboxes = usualSandboxes) {
     this.#now = now;
-    this.#maxSandboxes = maxSandboxes;
+    this.#rings = new NewestMap(maxSandboxes);
   }
 
   get size(): number {
@@ -59,10 +59,7 @@ export class SandboxLoad {
 
   #ringOf(sandbox: string): Step[] {
     const ring = this.#rings.get(sandbox) ?? new Array<Step>(steps);
-    this.#rings.delete(sandbox);
     this.#rings.set(sandbox, ring);
-    const silent = this.#rings.keys().next().value;
-    if (this.#rings.size > this.#maxSandboxes && silent !== undefined) this.#rings.delete(silent);
     return ring;
   }
 

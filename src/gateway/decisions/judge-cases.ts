@@ -1,23 +1,18 @@
 // One case of `sallyport policy test`, judged by the code of the path without a gateway: no credential, no upstream and no
 // network is there. What would have to be asked of GitHub, or read from a body of git, is undecided, never guessed.
 
-import { HeaderList } from '../../path/exchange/header-list.ts';
 import type { Authorized, Permission } from '../../path/flow.ts';
-import { madeRequest } from '../../path/made-request.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
 import type { JudgedCase } from '../../policy/cases/case-verdict.ts';
 import type { CasePush, CaseRequest, CaseSandbox, PolicyCase } from '../../policy/cases/policy-cases.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
-import { zeroId } from '../../protocols/git/ref-name.ts';
 import { canonicalise } from '../../stages/accept/accept-stage.ts';
 import { findAllowRule } from '../../stages/authorize/allow-rules.ts';
-import { judgeCommands } from '../../stages/authorize/git/judge-commands.ts';
-import { rewritten } from '../../stages/authorize/git/judge-history.ts';
-import { changed } from '../../stages/authorize/git/judge-paths.ts';
+import { judgeDescribed } from '../../stages/authorize/git/judge-described.ts';
 import { findingsRefusal } from '../../stages/authorize/github/judge-body.ts';
 import { SandboxTokenEndpoint } from '../../stages/inject/logins/token-endpoint.ts';
-import { type Rehearsed, type RehearsedRequest, type RehearsePorts, rehearse } from './rehearse.ts';
+import { asIfSent, type Rehearsed, type RehearsedRequest, type RehearsePorts, rehearse } from './rehearse.ts';
 
 /** What decides is not here: a server that nobody can ask, or a body that only the door reads. */
 class Undecided extends Error {
@@ -143,21 +138,10 @@ function requestOf({ host, repository }: CasePush): RehearsedRequest {
   return { method: 'POST', url, headers: { 'content-type': 'application/x-git-receive-pack-request' }, body: null };
 }
 
-/** Ids stand for commits that nobody has: what history would tell, the case says itself. */
-const someId = '1'.repeat(40);
-const otherId = '2'.repeat(40);
-
-function refusePush(policy: CompiledPolicy, sandbox: Sandbox, push: CasePush): void {
-  const oldId = push.deletes || push.rewrites ? someId : zeroId;
-  const command = { oldId, newId: push.deletes ? zeroId : otherId, ref: push.ref };
-  const findings = judgeCommands(policy, sandbox, [command]);
-  if (push.rewrites && !push.deletes && !policy.allowForcePush && push.ref.startsWith('refs/heads/')) {
-    findings.push(rewritten(command));
-  }
-  for (const path of push.paths) {
-    if (!policy.protectedPaths.some((pattern) => pattern.covers(path.toLowerCase()))) continue;
-    findings.push(changed(policy, { kind: 'introduced', commit: otherId, path }));
-  }
+/** What history would tell, the case says itself. */
+function refusePush(policy: CompiledPolicy, sandbox: Sandbox, { ref, deletes, rewrites, paths }: CasePush): void {
+  const becomes = deletes ? 'deleted' : rewrites ? 'rewritten' : 'created';
+  const findings = judgeDescribed(policy, sandbox, { ref, becomes, paths });
   if (findings.length > 0) throw findingsRefusal(findings);
 }
 
@@ -169,10 +153,9 @@ function judgedOf({ rewrites, paths }: CasePush): string {
 }
 
 /** The rules for the request itself, whatever else refuses it. */
-function rulesTouched(policy: CompiledPolicy, sandbox: Sandbox, { method, url }: RehearsedRequest): string[] {
+function rulesTouched(policy: CompiledPolicy, sandbox: Sandbox, request: RehearsedRequest): string[] {
   try {
-    const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '';
-    const canonical = canonicalise(madeRequest('https', method, url, HeaderList.from([['Host', authority]])));
+    const canonical = canonicalise(asIfSent(request));
     return [findAllowRule(policy, sandbox, canonical, canonical.method).name];
   } catch (error) {
     if (error instanceof Refusal) return [];

@@ -2,8 +2,10 @@
 // `sallyport policy test`. Sends nothing on; what the rules must ask GitHub they ask through the ports they are handed.
 // Limits and budgets are of the moment, and are not counted.
 
+import { pump } from '../../path/exchange/body-pull.ts';
+import type { BodyWriter, Exchange, Framing } from '../../path/exchange/exchange.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
-import type { Arrived, Authorized, CanonicalRequest, Identified, Permission } from '../../path/flow.ts';
+import type { Arrived, Authorized, CanonicalRequest, Identified, Permission, RawRequest } from '../../path/flow.ts';
 import { madeRequest } from '../../path/made-request.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
 import { accepted } from '../../path/stamps/accepted.ts';
@@ -20,7 +22,6 @@ import type { LfsTickets } from '../../stages/authorize/git/lfs/lfs-tickets.ts';
 import type { GithubPorts } from '../../stages/authorize/github/github-ports.ts';
 import { bodyDecides } from '../../stages/authorize/github/judge-body.ts';
 import { githubPlace } from '../../stages/authorize/github-place.ts';
-import { RehearsedBody } from './rehearsed-body.ts';
 
 export interface RehearsedRequest {
   readonly method: string;
@@ -58,7 +59,7 @@ export async function rehearse(
   const arrived = arrive(asked);
   const canonical = canonicalise(arrived.request);
   const inForce = ports.approvals.policyFor(policy, sandbox.id);
-  const permission = decideLikeThePath(inForce, sandbox, canonical, arrived.request.headers);
+  const permission = rehearseRules(inForce, sandbox, canonical, arrived.request.headers);
   const given = bodyOf(canonical.method, permission, asked.body);
   const exchange = new RehearsedBody(given ?? '');
   const request = { ...arrived.request, sni: canonical.scheme === 'https' ? canonical.host : null };
@@ -113,7 +114,18 @@ const neverIssued = {
   },
 };
 
-function arrive({ method, url, headers: given, body }: RehearsedRequest): Omit<Arrived, 'exchange'> {
+function arrive(asked: RehearsedRequest): Omit<Arrived, 'exchange'> {
+  return {
+    requestId: 'check',
+    arrivedAt: Date.now(),
+    caller: { door: 'check', address: null, socketOf: null, proxyAuthorization: null },
+    request: asIfSent(asked),
+    trail: new Trail(performance.now()),
+  };
+}
+
+/** With what a client adds by itself. */
+export function asIfSent({ method, url, headers: given, body }: RehearsedRequest): RawRequest {
   const type = usualType(method, url, body);
   const fields: Record<string, string | string[]> = type === null ? {} : { 'content-type': type };
   for (const [name, value] of Object.entries(given)) fields[name.toLowerCase()] = value;
@@ -122,13 +134,7 @@ function arrive({ method, url, headers: given, body }: RehearsedRequest): Omit<A
   );
   const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
   if (authority !== undefined && !headers.has('host')) headers.append('Host', authority);
-  return {
-    requestId: 'check',
-    arrivedAt: Date.now(),
-    caller: { door: 'check', address: null, socketOf: null, proxyAuthorization: null },
-    request: madeRequest('https', method, url, headers),
-    trail: new Trail(performance.now()),
-  };
+  return madeRequest('https', method, url, headers);
 }
 
 /** What the usual client of such an address says of its body. */
@@ -139,8 +145,11 @@ function usualType(method: string, url: string, body: string | null): string | n
   return body === null ? null : 'application/json';
 }
 
-/** An https client asks for its tunnel first: what is refused there, or passes undecrypted, gets no further. */
-function decideLikeThePath(
+/**
+ * By the rules alone, which need no body and nobody to ask. An https client asks for its tunnel first: what is refused there,
+ * or passes undecrypted, gets no further.
+ */
+export function rehearseRules(
   policy: CompiledPolicy,
   sandbox: Sandbox,
   canonical: CanonicalRequest,
@@ -191,4 +200,59 @@ function withoutCredential(
   const key = loadPresets().credentials.has(near.name) ? 'add_paths' : 'paths';
   const patterns = patternsFor(canonical).map((pattern) => `"${pattern}"`);
   return `It goes without a credential: ${near.name} goes to other paths of ${host}. To send it here too, the operator adds ${patterns.join(' and ')} to credentials.${near.name}.${key}`;
+}
+
+// The conversation of a request that nobody has sent: it has a body to read and nobody to answer. Tells whether the body was
+// asked for, since what is not read decides nothing.
+class RehearsedBody implements Exchange {
+  readonly form = 'payload';
+  readonly requestFraming: Framing;
+  readonly bytesIn = 0;
+  readonly bytesOut = 0;
+  readonly answered = false;
+  onAbandoned: (() => void) | null = null;
+  onFinished: (() => void) | null = null;
+  wasRead = false;
+  readonly #bytes: Buffer;
+
+  /** Empty: none is sent. */
+  constructor(text: string) {
+    this.#bytes = Buffer.from(text);
+    this.requestFraming = text === '' ? { kind: 'none' } : { kind: 'length', bytes: this.#bytes.length };
+  }
+
+  asPayload(): this {
+    return this;
+  }
+
+  sendBody(to: BodyWriter): void {
+    this.wasRead = true;
+    void pump(once(this.#bytes), to);
+  }
+
+  inform(): never {
+    return nobody();
+  }
+
+  respond(): never {
+    return nobody();
+  }
+
+  goRaw(): never {
+    return nobody();
+  }
+
+  answer(): never {
+    return nobody();
+  }
+
+  abort(): void {}
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  if (bytes.length > 0) yield bytes;
+}
+
+function nobody(): never {
+  throw new Error('a request that nobody has sent is not answered');
 }

@@ -1,6 +1,7 @@
 // How the door answers on its own page: text by default, because agents read text, or JSON for who asks for it. Every answer
 // is for one reader and one moment: nothing is kept by anybody on the way, and nothing in it is taken for more than text.
 
+import { replaceUnseen } from '../../kit/text/unseen.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
 import type { OwnAnswer } from '../../path/exchange/outgoing-request.ts';
 import type { Authorized } from '../../path/flow.ts';
@@ -66,5 +67,6 @@ function wantsJson({ canonical, request }: Authorized): boolean {
 
 /** Text that is read on a terminal: nothing in it drives one, or turns the direction of writing around. Lines stay. */
 export function plain(text: string): string {
-  return text.replace(/[^\P{C}\n]|[\u2028\u2029]/gu, '?');
+  const lines = text.split('\n').map((line) => replaceUnseen(line, '?'));
+  return lines.join('\n');
 }

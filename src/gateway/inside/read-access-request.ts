@@ -1,5 +1,6 @@
 // What an agent asks a person for, read from the body of `POST /requests`: JSON or a form. Everything in it is an agent's: it
 // must be small, plain and of one reading, because a person decides by what is shown. Never resolves or fetches anything.
+import { replaceUnseen } from '../../kit/text/unseen.ts';
 import type { AccessRequest } from '../../path/approvals.ts';
 import { parseHostName } from '../../policy/host-pattern.ts';
 
@@ -122,8 +123,7 @@ function readPath(raw: string): string | { readonly problem: string } {
 
 function readReason(text: string | undefined): { readonly text: string } | { readonly problem: string } {
   // One line of plain text: it is shown to a person, who decides by it.
-  const reason = (text ?? '')
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]+/gu, ' ')
+  const reason = replaceUnseen(text ?? '', ' ')
     .replace(/ {2,}/g, ' ')
     .trim();
   if (reason === '') return { problem: 'a "reason" is missing: a person decides by it' };

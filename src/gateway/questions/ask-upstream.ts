@@ -1,6 +1,7 @@
 // A question of the gateway's own, on behalf of a request that it is judging: through the same injection and the same
 // guarded way out as everything else, never past them. What the upstream says when it refuses stays with the operator.
 
+import { replaceUnseen } from '../../kit/text/unseen.ts';
 import { ClientGone } from '../../path/exchange/client-gone.ts';
 import type { ResponseHead } from '../../path/exchange/exchange.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
@@ -10,7 +11,6 @@ import { questionPath } from '../../path/paths.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Stage } from '../../path/stage.ts';
 import { GitWireError } from '../../protocols/git/git-wire-error.ts';
-import { printableText } from '../../protocols/git/printable-text.ts';
 import { canonicalTarget } from '../../stages/accept/canonical-path.ts';
 import { type AnswerConsumer, QuestionExchange } from './question-exchange.ts';
 
@@ -156,7 +156,7 @@ function wordsOf(head: ResponseHead, host: string, question: Question): AnswerCo
   const end = (): never => {
     const words = Buffer.concat(pieces).subarray(0, maxWordsBytes).toString('utf8');
     const location = head.headers.get('location');
-    const told = printableText(location === undefined ? words : `to ${location}: ${words}`);
+    const told = replaceUnseen(location === undefined ? words : `to ${location}: ${words}`, ' ');
     throw unwelcome(host, question, new AnsweredWithStatus(head.status, told));
   };
   return {

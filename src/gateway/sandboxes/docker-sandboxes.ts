@@ -1,10 +1,10 @@
 // Sandboxes that are containers, put together: the witness that asks Docker, the labels that register, and the policy that
 // says where Docker is. Docker is left alone while no sandbox is a container and labels are off.
 import { hostname, networkInterfaces } from 'node:os';
+import { canonicalAddress } from '../../kit/canonical-address.ts';
 import { DockerApi } from '../../kit/docker/docker-api.ts';
 import type { Log } from '../../kit/text/log.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
-import { canonicalAddress } from '../../stages/identify/canonical-address.ts';
 import { DockerWitness } from '../../stages/identify/docker/docker-witness.ts';
 import { LabelledContainers, type LabelParts } from '../../stages/identify/docker/labelled-containers.ts';
 import type { Registration } from '../../stages/identify/registry/registration.ts';

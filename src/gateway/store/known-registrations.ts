@@ -1,6 +1,7 @@
 // What one gateway knows of the registrations that all share: for each the newest version it has seen, and for those that
 // are gone the version they went with, until they would have expired. An older version is never believed again, wherever
 // it comes from: so a removed registration that is put back into the store opens nothing. Pure: no I/O, no clock of its own.
+import { NewestMap } from '../../kit/newest-map.ts';
 import type { StoredRegistration } from '../../path/shared-store.ts';
 
 export interface VersionedRegistration {
@@ -27,7 +28,7 @@ const mostGone = 200_000;
 export class KnownRegistrations {
   readonly #live = new Map<string, VersionedRegistration>();
   readonly #holders = new Map<string, string>();
-  readonly #gone = new Map<string, Gone>();
+  readonly #gone = new NewestMap<string, Gone>(mostGone);
 
   get size(): number {
     return this.#live.size;
@@ -69,14 +70,7 @@ export class KnownRegistrations {
     const live = this.#live.get(id);
     if (live !== undefined && live.version > version) return false;
     const untilMs = Math.max(live?.registration.expiresAtMs ?? 0, nowMs + usualLifeMs) + marginMs;
-    if (version > (this.#gone.get(id)?.version ?? 0)) {
-      this.#gone.delete(id);
-      this.#gone.set(id, { version, untilMs });
-    }
-    for (const oldest of this.#gone.keys()) {
-      if (this.#gone.size <= mostGone) break;
-      this.#gone.delete(oldest);
-    }
+    if (version > this.goneWith(id)) this.#gone.set(id, { version, untilMs });
     return this.forget(id);
   }
 

@@ -2,7 +2,7 @@
 // frames) and how often a client may take back what it asked for. One measure for all of them: what came over the wire, less what
 // was head or body of a message. node:http2 has limits of its own for a few of these; this is for whatever is left.
 import type { Readable } from 'node:stream';
-import { Allowance } from './allowance.ts';
+import { TokenBucket } from '../token-bucket.ts';
 
 /** Enough for what clients send in good faith at once, and then all the time. A ping is 17 bytes. */
 const usualBurstBytes = 1024 * 1024;
@@ -10,8 +10,7 @@ const wastePerSecondBytes = 64 * 1024;
 /** Who takes much in must say so: some 26 bytes of window updates for every 16 KiB, and four times that for good measure. */
 const takenPerWasteByte = 128;
 /** Twice as many as can be open at once. */
-const resetBurst = 256;
-const resetsPerSecond = 64;
+const resetRate = { burst: 256, perSecond: 64 };
 /** Pieces of bodies that wait unread: each takes some 400 bytes, however small it is. 128 streams of 16 KiB pieces have 2048. */
 const maxUnreadPieces = 16 * 1024;
 
@@ -19,8 +18,7 @@ const maxUnreadPieces = 16 * 1024;
 const maxHeadBytes = 16 * 1024;
 /** What may still come for a stream that was cut: twice the window of a connection. And for all of them. */
 const onItsWayBytes = 128 * 1024;
-const onItsWayBurstBytes = 4 * 1024 * 1024;
-const onItsWayPerSecondBytes = 1024 * 1024;
+const onItsWayRate = { burst: 4 * 1024 * 1024, perSecond: 1024 * 1024 };
 
 /** What a session has sent and taken so far. */
 export interface SessionTotals {
@@ -32,21 +30,21 @@ export interface SessionTotals {
 }
 
 export class H2Flood {
-  readonly #resets: Allowance;
-  readonly #waste: Allowance;
-  readonly #onItsWay: Allowance;
+  readonly #resets: TokenBucket;
+  readonly #waste: TokenBucket;
+  readonly #onItsWay: TokenBucket;
   #wasteBytes = 0;
 
   /** `burstBytes`: what may carry nothing of all that comes at once. */
   constructor(nowMs: number, burstBytes = usualBurstBytes) {
-    this.#resets = new Allowance(resetBurst, resetsPerSecond, nowMs);
-    this.#waste = new Allowance(burstBytes, wastePerSecondBytes, nowMs);
-    this.#onItsWay = new Allowance(onItsWayBurstBytes, onItsWayPerSecondBytes, nowMs);
+    this.#resets = new TokenBucket(resetRate, nowMs);
+    this.#waste = new TokenBucket({ burst: burstBytes, perSecond: wastePerSecondBytes }, nowMs);
+    this.#onItsWay = new TokenBucket(onItsWayRate, nowMs);
   }
 
   /** The client has taken back a request that was under way. True: once too often. */
   isResetTooMany(nowMs: number): boolean {
-    return !this.#resets.use(1, nowMs);
+    return !this.#resets.take(1, nowMs);
   }
 
   /** What the head of a message is worth. */
@@ -56,14 +54,14 @@ export class H2Flood {
 
   /** What a body is worth that was cut: what nobody has read of it, and what may still come before the other side knows. */
   cutBytes(unread: number, nowMs: number): number {
-    return unread + (this.#onItsWay.use(onItsWayBytes, nowMs) ? onItsWayBytes : 0);
+    return unread + (this.#onItsWay.take(onItsWayBytes, nowMs) ? onItsWayBytes : 0);
   }
 
   /** In words what there is too much of; null: nothing. */
   look({ wireBytes, usefulBytes, takenBytes, unreadPieces }: SessionTotals, nowMs: number): string | null {
     const before = this.#wasteBytes;
     this.#wasteBytes = Math.max(before, wireBytes - usefulBytes - takenBytes / takenPerWasteByte);
-    if (!this.#waste.use(this.#wasteBytes - before, nowMs)) return 'sends frames that carry nothing';
+    if (!this.#waste.take(this.#wasteBytes - before, nowMs)) return 'sends frames that carry nothing';
     return unreadPieces > maxUnreadPieces ? 'sends bodies in pieces of a few bytes' : null;
   }
 }

@@ -2,14 +2,13 @@
 // it is, and unfolding one costs a hundred times that: a few bytes could keep the whole process busy. What carries
 // something is never counted here; for that there are limits of bytes. Counted for the connection, and for all of a sandbox's.
 import { LRUCache } from 'lru-cache';
-import { Allowance } from './allowance.ts';
+import { TokenBucket } from '../token-bucket.ts';
 
 /**
  * A voice is some fifty frames in a second, the words of a model some hundreds, and what has piled up comes at once. A read
  * of 64 KiB has room for 32,000 empty frames.
  */
-const burst = 8192;
-const perSecond = 2048;
+const connectionRate = { burst: 8192, perSecond: 2048 };
 /** A frame with so much in it pays for itself. */
 const smallBytes = 64;
 /** Measured: some 100 microseconds, whatever it unfolds to, beside one or two for a frame that is plain. */
@@ -21,11 +20,11 @@ const deflatedCost = 2;
  * Twenty conversations with a hundred compressed words a second each are within it.
  */
 const sandboxPerSecond = 100_000;
-const sandboxBurst = 2 * sandboxPerSecond;
+const sandboxRate = { burst: 2 * sandboxPerSecond, perSecond: sandboxPerSecond };
 const sandboxDeflatedCost = 40;
 
 /** More sandboxes than one process serves; who is forgotten begins anew. */
-const sandboxes = new LRUCache<string, Allowance>({ max: 4096 });
+const sandboxes = new LRUCache<string, TokenBucket>({ max: 4096 });
 
 /** What is asked of a frame: whether it is compressed, and how much is in it. */
 export interface FrameSize {
@@ -41,14 +40,14 @@ export class TooManyFrames extends Error {
 
 export class FrameFlood {
   readonly #now: () => number;
-  readonly #ofConnection: Allowance;
-  readonly #ofSandbox: Allowance;
+  readonly #ofConnection: TokenBucket;
+  readonly #ofSandbox: TokenBucket;
 
   /** `whose`: the sandbox and the side that sends. `now`: milliseconds that never run backwards. */
   constructor(whose: string, now: () => number = () => performance.now()) {
     this.#now = now;
-    this.#ofConnection = new Allowance(burst, perSecond, now());
-    this.#ofSandbox = sandboxes.get(whose) ?? new Allowance(sandboxBurst, sandboxPerSecond, now());
+    this.#ofConnection = new TokenBucket(connectionRate, now());
+    this.#ofSandbox = sandboxes.get(whose) ?? new TokenBucket(sandboxRate, now());
     sandboxes.set(whose, this.#ofSandbox);
   }
 
@@ -57,8 +56,8 @@ export class FrameFlood {
     if (contentBytes >= (isDeflated ? smallDeflatedBytes : smallBytes)) return;
     const nowMs = this.#now();
     const isWithin =
-      this.#ofConnection.use(isDeflated ? deflatedCost : 1, nowMs) &&
-      this.#ofSandbox.use(isDeflated ? sandboxDeflatedCost : 1, nowMs);
+      this.#ofConnection.take(isDeflated ? deflatedCost : 1, nowMs) &&
+      this.#ofSandbox.take(isDeflated ? sandboxDeflatedCost : 1, nowMs);
     if (!isWithin) throw new TooManyFrames();
   }
 }

@@ -7,6 +7,21 @@
  */
 const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
+/** A word that somebody else chose, for a record or a refusal: visible ASCII, a question mark for the rest, and not long. */
+export function asciiWord(text: string): string {
+  return text.replace(/[^\x21-\x7e]/g, '?').slice(0, 80);
+}
+
+/** At most so many characters; what is cut ends in `…`. */
+export function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+/** `instead` in place of each. */
+export function replaceUnseen(text: string, instead: string): string {
+  return text.replace(unseen, instead);
+}
+
 /** Its code in place of each: `\x1b`, `\u202e`, `\u{e0041}`. */
 export function escapeUnseen(text: string): string {
   return text.replace(unseen, (character) => {

@@ -2,9 +2,8 @@
 // dashboard. A sandbox is told what it may do and never what is the operator's alone: files, sources, addresses.
 import { type GithubEffect, githubEffects } from '../../path/github-effects.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
-import type { CompiledPolicy } from '../compiled.ts';
-import { explainCredentials } from './explain-credentials.ts';
-import { explainHosts, names } from './explain-hosts.ts';
+import type { CompiledPolicy, CredentialSpec, SourceSpec } from '../compiled.ts';
+import { explainHosts, explainPlaces, names } from './explain-hosts.ts';
 import { explainBudgets, explainGateway, explainLimits } from './explain-limits.ts';
 
 /** One part of the explanation of a policy. */
@@ -179,3 +178,77 @@ const alwaysRefused: readonly string[] = [
   'A request that can be read in two ways, and a call to GitHub or git that cannot be judged.',
   'Git over ssh or any other protocol: there is no way out but this door.',
 ];
+
+// Which credentials a sandbox may use and where each goes, in sentences. Names and places, never a value; where a value comes
+// from is said to the operator alone.
+function explainCredentials(
+  { credentials }: CompiledPolicy,
+  sandbox: ExplainedSandbox,
+  options: ExplainOptions & { readonly full: boolean },
+): string[] {
+  const all = [...credentials.values()];
+  const isIts = ({ name }: CredentialSpec): boolean => sandbox.credentials?.includes(name) ?? true;
+  const its = all.filter(isIts);
+  if (its.length === 0) return ['The sandbox may use no credential: everything goes out as from anybody.'];
+  const sentences = its.map(
+    (spec) => `${spec.name} goes ${explainPlaces(spec, options.full)}.${stateOf(spec, options)}`,
+  );
+  const others = all.filter((spec) => !isIts(spec)).map(({ name }) => name);
+  if (options.audience === 'operator' && others.length > 0) {
+    sentences.push(`Not for this sandbox: ${names(others, true)}.`);
+  }
+  sentences.push('A credential goes nowhere else, and what the sandbox sends in its place is taken away first.');
+  return sentences;
+}
+
+function stateOf(spec: CredentialSpec, { isSet, audience }: ExplainOptions): string {
+  const from = audience === 'operator' ? ` ${originOf(spec)}` : '';
+  const without = spec.anonymous ? 'requests go without it' : 'requests that need it are refused';
+  if (isSet === undefined) return `${from} Without a value, ${without}.`;
+  return isSet(spec.name) ? `${from} It is set.` : `${from} It is not set, so ${without}.`;
+}
+
+function originOf({ name, source }: CredentialSpec): string {
+  if (source.kind === 'memory') return `Its value is given by \`sallyport secret set ${name}\`.`;
+  return `Its value comes from ${sourceInWords(source)}.`;
+}
+
+// The policy in a few sentences, for `sallyport up` to print. Names hosts, presets and credentials; never a value.
+/** `isSet` answers whether the value of a credential is at hand. */
+export function describePolicy(policy: CompiledPolicy, isSet: (credential: string) => boolean): string[] {
+  const hosts = new Set(policy.allow.map((rule) => rule.host.text));
+  const tunnels = new Set(policy.allow.filter((rule) => rule.tunnel).map((rule) => rule.host.text));
+  const presets = new Set(policy.allow.flatMap((rule) => /\(preset (.+)\)$/.exec(rule.name)?.[1] ?? []));
+  const lines = [`policy: ${policy.origin}`];
+  const fromPresets = presets.size === 0 ? '' : `, presets ${[...presets].join(', ')}`;
+  const undecrypted = tunnels.size === 0 ? '' : `, ${tunnels.size} of them as tunnels`;
+  lines.push(`allowed: ${hosts.size} ${hosts.size === 1 ? 'host' : 'hosts'}${undecrypted}${fromPresets}`);
+  for (const spec of policy.credentials.values()) lines.push(describeCredential(spec, isSet(spec.name)));
+  return lines;
+}
+
+/** What kind of place a value comes from. */
+function sourceInWords({ kind }: SourceSpec): string {
+  const from = {
+    file: 'a file',
+    command: 'a command',
+    environment: 'the environment',
+    memory: 'memory',
+    'github-app': 'a GitHub App',
+    age: 'an encrypted file',
+    keyring: 'the keyring',
+    login: 'the login of an agent',
+    oauth: 'OAuth',
+    'google-service-account': 'a service account',
+    'aws-profile': 'an AWS profile',
+  };
+  return from[kind];
+}
+
+function describeCredential(spec: CredentialSpec, set: boolean): string {
+  const from = sourceInWords(spec.source);
+  if (set) return `credential ${spec.name}: set, from ${from}`;
+  const fix = spec.source.kind === 'memory' ? `run \`sallyport secret set ${spec.name}\`` : `its source is ${from}`;
+  const effect = spec.anonymous ? 'requests go without it' : 'requests that need it are refused';
+  return `credential ${spec.name}: not set (${fix}); ${effect}`;
+}

@@ -1,6 +1,7 @@
 // From the name of a rule, as a decision gives it, to its line in the configuration in force. Null for what is built in and
 // for keys that nobody wrote: their line would be a guess. Reads the text the policy was made from, never the file.
 import { maskText } from '../../kit/mask-text.ts';
+import { shortened } from '../../kit/text/unseen.ts';
 import type { CompiledPolicy } from '../compiled.ts';
 import { type PolicySource, sourceOf } from '../load/policy-source.ts';
 import { type PolicyDocument, readDocument } from '../schema/document.ts';
@@ -59,7 +60,7 @@ function find({ source, document, lines }: Places, rule: string): PlaceOfRule | 
   if (written === null) return null;
   const { line } = document.locate(written, 'key');
   const text = maskText((lines[line - 1] ?? '').trim());
-  return { file: source.file, line, text: text.length <= maxLine ? text : `${text.slice(0, maxLine - 1)}…` };
+  return { file: source.file, line, text: shortened(text, maxLine) };
 }
 
 /**

@@ -3,9 +3,7 @@
 import type { MachineFiles } from '../load/machine-files.ts';
 import { loadPresets } from '../schema/presets.ts';
 import { type FoundCredential, findCredentials, findGhHosts } from './find-credentials.ts';
-import { type FoundPackages, findPackages } from './find-packages.ts';
 import { type FoundRepository, findRepository } from './find-remotes.ts';
-import { findAgents, type KnownAgent } from './known-agents.ts';
 
 /** A host of a remote, and what is known of it. */
 export interface GitHost {
@@ -68,4 +66,59 @@ function knowHost(host: string, loggedIn: ReadonlySet<string>): Omit<GitHost, 'p
 function presetOfGitHost(host: string): string | null {
   for (const preset of loadPresets().presets.values()) if (preset.gitHosts.includes(host)) return preset.name;
   return null;
+}
+
+// Which package managers a project uses, by the files that each of them cannot do without. Only names of files are looked at:
+// which registries are used is for the machine's own configuration to say, never for a project's.
+const signs: readonly (readonly [preset: string, files: RegExp])[] = [
+  ['npm', /^(?:package\.json|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|deno\.jsonc?)$/],
+  ['pypi', /^(?:pyproject\.toml|requirements[\w.-]*\.(?:txt|in)|setup\.(?:py|cfg)|Pipfile|poetry\.lock|uv\.lock)$/],
+  ['golang', /^(?:go\.mod|go\.work)$/],
+  ['crates', /^Cargo\.(?:toml|lock)$/],
+  ['rubygems', /^(?:Gemfile|Gemfile\.lock|gems\.rb|[\w.-]+\.gemspec)$/],
+  ['maven', /^(?:pom\.xml|build\.gradle(?:\.kts)?|settings\.gradle(?:\.kts)?)$/],
+  ['packagist', /^composer\.(?:json|lock)$/],
+];
+
+interface FoundPackages {
+  readonly preset: string;
+  /** The file that says so. */
+  readonly file: string;
+}
+
+/** `folders`: where the user stands, and the top of the repository. */
+export function findPackages(
+  folders: readonly string[],
+  listDirectory: (path: string) => readonly string[],
+): readonly FoundPackages[] {
+  const names = [...new Set(folders)].flatMap((folder) => listDirectory(folder));
+  return signs.flatMap(([preset, files]) => {
+    const file = names.find((name) => files.test(name));
+    return file === undefined ? [] : [{ preset, file }];
+  });
+}
+
+// The agents that people run in sandboxes, and which presets each of them cannot do without. Found by their program's name on
+// PATH; nothing of them is started or read here.
+interface KnownAgent {
+  /** What is typed to start it. */
+  readonly program: string;
+  /** Empty: it speaks with whichever provider its user has a credential of. */
+  readonly presets: readonly string[];
+}
+
+/** In the order in which one is proposed when several are there. */
+const knownAgents: readonly KnownAgent[] = [
+  { program: 'claude', presets: ['anthropic'] },
+  { program: 'codex', presets: ['openai'] },
+  { program: 'gemini', presets: ['google'] },
+  { program: 'opencode', presets: [] },
+  { program: 'aider', presets: [] },
+  { program: 'goose', presets: [] },
+  { program: 'crush', presets: [] },
+];
+
+/** Those whose program one of the folders of PATH has. */
+function findAgents(isThere: (program: string) => boolean): readonly KnownAgent[] {
+  return knownAgents.filter(({ program }) => isThere(program));
 }

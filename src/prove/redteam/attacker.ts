@@ -2,6 +2,7 @@
 // comes back is believed only as far as it is read: it was said by something hostile.
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { waitAtMost } from '../../kit/wait-at-most.ts';
 import type { Observation, Probe } from './probe.ts';
 
 export interface InsideStreams {
@@ -76,18 +77,13 @@ export class Attacker {
   }
 
   async #within<Value>(ms: number, promise: Promise<Value>, message: string): Promise<Value> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.#fail(message);
-        reject(this.#gone);
-      }, ms);
-    });
     const ended = new Promise<never>((_, reject) => this.#waiting.set(-1, { take: () => {}, fail: reject }));
     try {
-      return await Promise.race([promise, late, ended]);
+      return await waitAtMost(Promise.race([promise, ended]), ms, () => {
+        this.#fail(message);
+        throw this.#gone;
+      });
     } finally {
-      clearTimeout(timer);
       this.#waiting.delete(-1);
     }
   }

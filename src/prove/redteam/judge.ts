@@ -1,5 +1,6 @@
 // How the proof of a refusal is read, in one place: our own answer, a record in the journal, or the kernel's word for a wall
 // we set up; and that nothing arrived on the other side. "Connection failed" is never a pass.
+import { shortened } from '../../kit/text/unseen.ts';
 import type { Control, Facts, Finding, Verdict } from './attack.ts';
 import type { Observation } from './probe.ts';
 
@@ -28,8 +29,7 @@ export function readAnswer(text: string): Answer | null {
 /** One line, short enough to print. */
 export function brief(text: string): string {
   const line = [...text.slice(0, 300)].map((c) => (c < ' ' || c > '~' ? ' ' : c)).join('');
-  const short = line.replace(/ +/g, ' ').trim();
-  return short.length <= 100 ? short : `${short.slice(0, 99)}…`;
+  return shortened(line.replace(/ +/g, ' ').trim(), 100);
 }
 
 /** What one observation amounts to, in few words. */

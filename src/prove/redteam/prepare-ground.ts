@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   realpathSync,
   symlinkSync,
@@ -14,6 +15,7 @@ import {
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { stringify } from 'yaml';
 import { placesIn } from '../../kit/files/home.ts';
 import type { Launcher } from '../../sandbox/run/sandbox-plan.ts';
@@ -23,8 +25,9 @@ import { type PretendWorld, startPretendWorld } from '../internet/pretend-world.
 import { Attacker } from './attacker.ts';
 import { canaryVariable } from './attacks/environment.ts';
 import { harmlessFile, harmlessText, plantedLinks } from './attacks/files.ts';
-import type { Ground } from './ground.ts';
+import type { Ground, Neighbour } from './ground.ts';
 import { insideScript } from './inside/inside-script.ts';
+import { neighbourScript } from './inside/neighbour-script.ts';
 import { startOutsideServices, startUserProcess } from './outside-services.ts';
 import { plantBaits } from './plant-baits.ts';
 import {
@@ -37,7 +40,6 @@ import {
   redteamPolicy,
   repositoryNumbers,
 } from './redteam-hosts.ts';
-import { startNeighbour } from './start-neighbour.ts';
 
 /** The gateway under attack, however it was started. */
 export interface GatewayUnderAttack {
@@ -218,4 +220,51 @@ async function findTools(attacker: Attacker): Promise<ReadonlySet<string>> {
     ]),
   );
   return new Set(toolNames.filter((_, i) => found[2 * i]?.exit === 0 || found[2 * i + 1]?.exit === 0));
+}
+
+// The neighbour of the attacker: another sandbox of the same gateway, started the same way, and found again among the
+// processes of the host, so that the attacker can be told its number.
+/** `visited` hears who was reached. */
+async function startNeighbour(
+  start: (folder: string, script: string, registration: object) => Promise<StartedSandbox>,
+  folder: string,
+  visited: string[],
+): Promise<Neighbour> {
+  const abstractName = `redteam-neighbour-${process.pid}`;
+  const sharedFile = `/dev/shm/${abstractName}`;
+  const started = await start(folder, neighbourScript(abstractName, sharedFile, 'nothing secret'), {
+    repos: [neighbourRepository],
+  });
+  const { stdout, stderr } = started.streams!;
+  let errors = '';
+  stderr.on('data', (chunk: Buffer) => {
+    errors = `${errors}${chunk.toString()}`.slice(-500);
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    createInterface({ input: stdout })
+      .on('line', (line) => {
+        const said = JSON.parse(line) as { port?: number; visited?: string };
+        if (said.port !== undefined) resolve(said.port);
+        if (said.visited !== undefined) visited.push(said.visited);
+      })
+      .on('close', () => reject(new Error(`the neighbour has ended: ${errors}`)));
+  });
+  const { id, caCertificate: ca } = started.grant;
+  return { id, pid: findProcess(abstractName), port, abstractName, sharedFile, ca };
+}
+
+/** The process itself, not those that started it: the one furthest inside. */
+function findProcess(words: string): number {
+  let found = { pid: 0, depth: 0 };
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      if (Number(name) === process.pid || !readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(words)) continue;
+      const numbers = /^NSpid:\s*(.*)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1] ?? '';
+      const depth = numbers.split(/\s+/).length;
+      if (depth > found.depth) found = { pid: Number(name), depth };
+    } catch {
+      // It has ended meanwhile, or is somebody else's.
+    }
+  }
+  return found.pid;
 }

@@ -1,11 +1,14 @@
 // Makes the attacks one after the other, each with its control experiment first, and judges them by what both sides saw. One at
 // a time, so that whatever arrives outside belongs to the attack that is being made.
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { placesIn } from '../../kit/files/home.ts';
-import type { Attack, Facts, Finding } from './attack.ts';
+import type { Attack, Facts, Finding, JournalRecord } from './attack.ts';
 import { AttackerGone } from './attacker.ts';
 import type { Ground } from './ground.ts';
-import { JournalEvidence } from './journal-evidence.ts';
 import { findBait, unproven } from './judge.ts';
 import type { PreparedGround } from './prepare-ground.ts';
 import type { Observation } from './probe.ts';
@@ -95,4 +98,67 @@ export class AttackRun {
 function whyMissing(attack: Attack, ground: Ground): string | null {
   const tool = attack.needs?.find((name) => !ground.tools.has(name));
   return tool === undefined ? (attack.missing?.(ground) ?? null) : `there is no ${tool} in the sandbox`;
+}
+
+// The journal as evidence, read from its files by nobody's help: a gateway that was tampered with must not be the one that
+// vouches for itself. Reads, and checks that each record names the hash of the one before it.
+export class JournalEvidence {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Records with a higher number. */
+  after(seq: number): JournalRecord[] {
+    return this.#lines().flatMap((line) => {
+      const record = parse(line);
+      return record === null || record.seq <= seq ? [] : [record];
+    });
+  }
+
+  /** Null: the chain holds. Otherwise where it breaks. */
+  chainBreak(): string | null {
+    const lines = this.#lines();
+    for (const [i, line] of lines.entries()) {
+      const link = parse(line);
+      if (link === null) return `record ${i + 1} cannot be read`;
+      const before = i === 0 ? null : lines[i - 1]!;
+      if (before === null) continue;
+      const prev = createHash('sha256').update(before).digest('hex');
+      if (link.prev !== prev) return `record ${link.seq} does not follow the one before it`;
+    }
+    return null;
+  }
+
+  /** Whole lines in the order in which they were written. */
+  #lines(): string[] {
+    const files = readdirSync(this.#folder).filter((name) => name.endsWith('.jsonl'));
+    return files.sort().flatMap((name) => {
+      const text = readFileSync(join(this.#folder, name), 'utf8');
+      return text
+        .slice(0, text.lastIndexOf('\n') + 1)
+        .split('\n')
+        .slice(0, -1);
+    });
+  }
+}
+
+/** Notes of the journal about itself have no verdict and are left out by their reader. */
+function parse(line: string): (JournalRecord & { readonly prev: string }) | null {
+  try {
+    const value = JSON.parse(line) as Partial<JournalRecord & { prev: string }>;
+    if (typeof value.seq !== 'number' || typeof value.prev !== 'string') return null;
+    return {
+      seq: value.seq,
+      prev: value.prev,
+      sandbox: value.sandbox ?? null,
+      host: value.host ?? '',
+      path: value.path ?? '',
+      verdict: value.verdict ?? 'note',
+      code: value.code ?? null,
+    };
+  } catch {
+    return null;
+  }
 }

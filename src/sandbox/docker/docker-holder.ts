@@ -3,7 +3,7 @@
 // the pid namespace the kernel ends every process of the sandbox with it. Runs nothing of the image and sees nothing of ours.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { waitAtMost } from '../../kit/wait-at-most.ts';
 import { LaunchError } from '../run/sandbox-plan.ts';
 import { csv, imageName, withoutPrivileges } from './docker-arguments.ts';
 import { type DockerCommand, explainDocker } from './docker-command.ts';
@@ -59,7 +59,7 @@ export async function startHolder(docker: DockerCommand, options: HolderOptions)
   });
   const end = async (): Promise<void> => {
     stdin.end();
-    if ((await Promise.race([ended, sleep(patienceMs, 'late', { ref: false })])) !== 'late') return;
+    if ((await waitAtMost(ended, patienceMs, () => 'late')) !== 'late') return;
     await docker.run(['rm', '--force', '--', options.name]).catch(() => '');
     await ended;
   };
@@ -69,7 +69,7 @@ export async function startHolder(docker: DockerCommand, options: HolderOptions)
     stdout.on('data', () => heard.includes(options.name) && resolve('answered'));
   });
   try {
-    const first = await Promise.race([answered, failed, ended, sleep(startMs, 'late', { ref: false })]);
+    const first = await waitAtMost(Promise.race([answered, failed, ended]), startMs, () => 'late' as const);
     if (first instanceof Error) throw explainDocker(said, first);
     if (first === 'late')
       throw new LaunchError('the container did not start in time', 'see the log of the Docker daemon');

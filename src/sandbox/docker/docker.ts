@@ -1,18 +1,30 @@
 // The launcher for container images. Two containers: a holder, which owns a network with no interface but lo and a pid
 // namespace, and the command, which joins both. Only the docker command line is used; no flag of it comes from outside.
+
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { isatty } from 'node:tty';
 import { type SealedMount, sealMounts } from '../files/seal-mounts.ts';
+import { bindEveryAddress } from '../namespace/bind-addresses.ts';
 import { LaunchError, type Launcher, type Mount, type PreparedSandbox, type SandboxPlan } from '../run/sandbox-plan.ts';
 import { dockerCreateArguments, dockerMounts, imageName, lies } from './docker-arguments.ts';
 import { createDockerCommand, type DockerCommand, type DockerOptions } from './docker-command.ts';
 import { gated, openGate } from './docker-gate.ts';
 import { type DockerHolder, startHolder } from './docker-holder.ts';
 import { launcherLabel, removeLeftovers } from './docker-leftovers.ts';
-import { checkContainerProcess, routeToLoopback } from './docker-namespace.ts';
 import { attachSandbox } from './docker-sandbox.ts';
 import { dockerSeccompProfile } from './docker-seccomp.ts';
 
@@ -180,4 +192,65 @@ function real(path: string | undefined): readonly string[] {
   } catch {
     return [];
   }
+}
+
+// The network namespace of a container, from outside: is its process really one of this machine, may we go there, and the
+// routes that make every address in the world local to it. Never changes the network of the host.
+/** The process must say `name` in its command line: a number from another machine's daemon means another process here. */
+export function checkContainerProcess(pid: number, name: string): void {
+  let commandLine = '';
+  try {
+    if (pid > 1) commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    // Told below.
+  }
+  if (!commandLine.includes(`/${name}/`))
+    throw new LaunchError(
+      'the Docker daemon does not run on this machine: its containers are not among its processes',
+      'use a daemon on this machine: one in a virtual machine (Docker Desktop) or behind DOCKER_HOST=tcp or ssh keeps its network where the gateway cannot reach it. Or leave --image out to use bubblewrap',
+    );
+  let theirs: string;
+  try {
+    theirs = readlinkSync(`/proc/${pid}/ns/net`);
+  } catch (cause) {
+    throw notPermitted(cause);
+  }
+  if (theirs === readlinkSync('/proc/self/ns/net'))
+    throw new LaunchError(
+      "the container has the host's own network",
+      'the daemon ignored --network none: check its configuration and its plugins',
+    );
+}
+
+/** Every address local, so that whatever the sandbox connects to is the gateway. */
+async function routeToLoopback(pid: number, environment: Readonly<Record<string, string | undefined>>): Promise<void> {
+  // Without root: rootless Docker, whose user namespace is ours to enter.
+  const user = process.getuid?.() === 0 ? [] : ['--user', '--preserve-credentials'];
+  const env = { PATH: `${environment.PATH ?? '/usr/bin:/bin'}:/usr/sbin:/sbin` };
+  await new Promise<void>((resolve, reject) => {
+    const args = ['--target', String(pid), ...user, '--net', '--', 'sh', '-c', routes];
+    execFile('nsenter', args, { env, timeout: 10_000 }, (error, _, stderr) => {
+      if (error === null) resolve();
+      else if (error.code === 'ENOENT')
+        reject(new LaunchError('nsenter was not found', 'install util-linux and iproute2', { cause: error }));
+      else if (/^nsenter: /m.test(stderr)) reject(notPermitted(error));
+      else
+        reject(
+          new LaunchError(`the routes of the container could not be set: ${stderr.trim()}`, 'install iproute2', {
+            cause: error,
+          }),
+        );
+    });
+  });
+}
+
+/** A machine without IPv6 has no way out by it either. */
+const routes = bindEveryAddress('ip');
+
+function notPermitted(cause: unknown): LaunchError {
+  return new LaunchError(
+    'this user may use the Docker daemon but not enter the network of its containers',
+    'run with sudo, use rootless Docker, or leave --image out to use bubblewrap',
+    { cause },
+  );
 }

@@ -2,15 +2,13 @@
 // command is started in it. Three processes deep, so that nothing can outlive us: a guard that dies with us, and below it
 // the first process of a process namespace that dies with the guard, and takes everything started in it along.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
 import { LaunchError, type SandboxStdio } from '../run/sandbox-plan.ts';
 import { bindEveryAddress } from './bind-addresses.ts';
 import { needTool } from './find-tool.ts';
-import { HolderReport } from './holder-report.ts';
-import { inheritedDescriptors } from './inherited-descriptors.ts';
 import { firstChildOf } from './process-tree.ts';
 import { whyNoNamespaces } from './why-no-namespaces.ts';
 
@@ -196,5 +194,81 @@ export function killProcess(pid: number, signal: NodeJS.Signals): boolean {
     return process.kill(pid, signal);
   } catch {
     return false;
+  }
+}
+
+// What the processes of a namespace holder say while they set a sandbox up: a line when they have come so far, or the
+// reason why not. Keeps the beginning only; what is said later, when the command runs, is drained and dropped.
+const keptCharacters = 16 * 1024;
+
+export class HolderReport {
+  private text = '';
+  private readonly ended: Promise<void>;
+  private wake: (() => void) | null = null;
+
+  constructor(stream: Readable) {
+    stream.setEncoding('utf8');
+    stream.on('data', (part: string) => {
+      if (this.text.length < keptCharacters) this.text += part;
+      this.wake?.();
+    });
+    this.ended = new Promise((resolve) => {
+      stream.once('close', resolve);
+      stream.on('error', () => resolve());
+    });
+  }
+
+  /** True when the line came; false when `end` came first and nothing more is to be read. */
+  async until(line: string, end: Promise<unknown>): Promise<boolean> {
+    let over = false;
+    const finish = end.then(
+      () => this.ended,
+      () => this.ended,
+    );
+    void finish.then(() => {
+      over = true;
+      this.wake?.();
+    });
+    while (!this.has(line) && !over) {
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
+    return this.has(line);
+  }
+
+  /** Everything said so far but the given lines. */
+  without(...lines: readonly string[]): string {
+    return this.text
+      .split('\n')
+      .filter((said) => !lines.includes(said))
+      .join('\n')
+      .trim();
+  }
+
+  private has(line: string): boolean {
+    return `\n${this.text}`.includes(`\n${line}\n`);
+  }
+}
+
+// Open files that this process was given by whoever started it and that a child would get too. Node marks its own and
+// the first sixteen as not to be inherited; any other would reach the command inside the sandbox.
+const O_CLOEXEC = 0o2000000;
+
+/** Descriptors above the standard three that would survive an exec. */
+function inheritedDescriptors(): readonly number[] {
+  return readdirSync('/proc/self/fdinfo')
+    .map(Number)
+    .filter((fd) => fd > 2 && !closesOnExec(fd))
+    .sort((a, b) => a - b);
+}
+
+function closesOnExec(fd: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1];
+    return flags === undefined || (Number.parseInt(flags, 8) & O_CLOEXEC) !== 0;
+  } catch {
+    // Gone: it was the one that read the folder. Still there and unreadable: taken for one that would be inherited.
+    return !existsSync(`/proc/self/fdinfo/${fd}`);
   }
 }

@@ -5,8 +5,6 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { DoorProtocol } from './dial-gateway.ts';
 import { hasEnded, type Identity, registerAgain } from './identity.ts';
-import { refuseClient, type ShimAnswer } from './refuse-client.ts';
-import { relay } from './relay.ts';
 import type { SparedLog } from './spared-log.ts';
 
 export interface ConnectionPorts {
@@ -101,3 +99,95 @@ const broken: ShimAnswer = {
   rule: '--gateway',
   hint: 'The operator finds the cause in the log of the shim by the request_id: is the sandbox still registered, is its certificate in force?',
 };
+
+// Bytes both ways between a client and the gateway, no faster than either side takes them. Each direction ends by itself;
+// a broken one breaks the other, so that half an answer never looks whole.
+/**
+ * `onRefused`: the gateway ended the connection before it said anything, and the client is still there to be told. A door that
+ * does not take a certificate does just that: with TLS 1.3 its side of the handshake comes last.
+ */
+export function relay(client: Socket, gateway: TLSSocket, onRefused: (error: Error | null) => void): void {
+  let answered = false;
+  let told = false;
+  gateway.once('data', () => {
+    answered = true;
+  });
+  client.on('error', () => gateway.destroy());
+  client.on('close', () => {
+    // In good order it has ended its side by now, and what it sent is on its way.
+    if (gateway.writableEnded) gateway.destroySoon();
+    else gateway.destroy();
+  });
+  const onNothing = (error: Error | null): boolean => {
+    if (answered || told || !client.writable) return false;
+    told = true;
+    client.unpipe(gateway);
+    onRefused(error);
+    gateway.destroy();
+    return true;
+  };
+  gateway.on('error', onNothing);
+  gateway.on('end', () => {
+    if (!onNothing(null)) client.end();
+  });
+  gateway.on('close', () => {
+    if (told || client.destroyed) return;
+    // What it sent is written out; nobody is left for what the client may still send.
+    if (gateway.readableEnded) endInGoodOrder(client);
+    else breakOff(client);
+  });
+  client.pipe(gateway);
+  gateway.pipe(client, { end: false });
+}
+
+/** As a reset: a body that ends with its connection must not look complete. A Unix socket has none. */
+function breakOff(client: Socket): void {
+  if (client.remotePort === undefined) client.destroy();
+  else client.resetAndDestroy();
+}
+
+// The shim saying no. Its clients speak HTTP to a proxy, so the answer is one of HTTP in the contract's form, and it is
+// seen through: a connection that is cut with bytes unread would take the answer away from the client again.
+/** A client that goes on sending gets this long to read its answer. */
+const lingerMs = 1_000;
+
+const reasons = { 403: 'Forbidden', 502: 'Bad Gateway', 503: 'Service Unavailable' } as const;
+
+interface ShimAnswer {
+  readonly status: keyof typeof reasons;
+  readonly code: 'shim.uid' | 'shim.gateway' | 'shim.identity' | 'shim.connections';
+  readonly error: string;
+  /** The option or the limit that decided. */
+  readonly rule: string;
+  readonly hint: string;
+}
+
+function refuseClient(client: Socket, answer: ShimAnswer, requestId: string): void {
+  const { status, ...fields } = answer;
+  const body = `${JSON.stringify({ ...fields, request_id: requestId })}\n`;
+  client.write(
+    [
+      `HTTP/1.1 ${status} ${reasons[status]}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Cache-Control: no-store',
+      `X-Sallyport-Refused: ${answer.code}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  endInGoodOrder(client);
+}
+
+/** Ends our side once everything is written, and takes the client's bytes for a moment more, to be thrown away. */
+function endInGoodOrder(client: Socket): void {
+  client.unpipe();
+  client.on('error', () => client.destroy());
+  client.on('data', () => {});
+  client.resume();
+  client.end(() => {
+    const timer = setTimeout(() => client.destroy(), lingerMs);
+    client.once('close', () => clearTimeout(timer));
+  });
+}

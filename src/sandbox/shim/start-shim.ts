@@ -1,6 +1,6 @@
 // The shim: the small process beside a sandbox that holds its key as a uid the agent does not have. It listens inside,
 // serves the uids it was told to and nobody else, and leads their bytes to the gateway's mTLS door.
-import { lstatSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { HomeInUse } from '../../kit/files/home-in-use.ts';
@@ -14,7 +14,6 @@ import { IdentityKeeper } from './identity-keeper.ts';
 import { findPeerUid } from './peer-uid.ts';
 import { type ListenPlace, parseGateway, parseListen, showEndpoint } from './places.ts';
 import { renewIdentity } from './renew-identity.ts';
-import { checkUids, lookAtOwnUser, parseUids } from './served-uids.ts';
 import { ShimRefused } from './shim-refused.ts';
 import { SocketTables } from './socket-table.ts';
 import { SparedLog } from './spared-log.ts';
@@ -174,4 +173,64 @@ function drain(server: Server, open: ReadonlySet<Socket>): Promise<void> {
       resolve();
     });
   });
+}
+
+// Which uids the shim serves, and whether it may run as the one it has. The key is safe from the agent only because
+// the kernel keeps one uid out of the files and the memory of another: so the shim never runs as a uid that it serves.
+/** What the kernel says of this process and its user namespace. */
+interface OwnUser {
+  readonly uids: readonly number[];
+  /** Every uid of the machine has a number here. */
+  readonly seesEveryUid: boolean;
+  /** The number that stands for every uid without one. */
+  readonly overflowUid: number;
+}
+
+/** (uid_t)-1 means "none" to the kernel. */
+const largestUid = 0xfffffffe;
+
+export function parseUids(words: readonly string[]): ReadonlySet<number> {
+  for (const word of words) {
+    if (/^\d{1,10}$/.test(word) && Number(word) <= largestUid) continue;
+    throw new ShimRefused(`--for-uid ${word} is not a uid`, 'Write the number: `id -u` in the sandbox prints it.');
+  }
+  return new Set(words.map(Number));
+}
+
+/** Throws where the agent could come at the key. Returns what the operator should know all the same. */
+export function checkUids(served: ReadonlySet<number>, own: OwnUser): readonly string[] {
+  if (served.size === 0) throw new ShimRefused('the shim serves nobody', 'Name the uid of the agent: --for-uid UID');
+  const same = own.uids.find((uid) => served.has(uid));
+  if (same !== undefined) {
+    throw new ShimRefused(
+      `the shim runs as uid ${same} and is to serve uid ${same}, which could then read its key`,
+      'Start the shim as a uid of its own: setpriv --reuid=UID --regid=GID --clear-groups sallyport shim …',
+    );
+  }
+  if (own.uids.includes(0)) {
+    throw new ShimRefused(
+      'the shim does not run as root: it needs no right that root has',
+      'Start it as a uid of its own: setpriv --reuid=UID --regid=GID --clear-groups sallyport shim …',
+    );
+  }
+  if (!own.seesEveryUid && served.has(own.overflowUid)) {
+    throw new ShimRefused(
+      `uid ${own.overflowUid} stands for every uid that has no number in this user namespace: the shim would serve them all`,
+      'Let the agent run as another uid, and name that one with --for-uid.',
+    );
+  }
+  if (!served.has(0)) return [];
+  return [
+    'serves uid 0: root reads the key of the shim, unless it has no capabilities, or is in another container than the shim',
+  ];
+}
+
+export function lookAtOwnUser(): OwnUser {
+  const { getuid, geteuid } = process;
+  if (getuid === undefined || geteuid === undefined) throw new ShimRefused('there are no uids here', 'Use Linux.');
+  return {
+    uids: [getuid.call(process), geteuid.call(process)],
+    seesEveryUid: /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'utf8')),
+    overflowUid: Number(readFileSync('/proc/sys/kernel/overflowuid', 'utf8')),
+  };
 }

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { type HostFiles, hostFiles } from '../files/host-files.ts';
 import { liesIn } from '../files/path-relations.ts';
+import { ownCommonFolder } from './git-guards.ts';
 import { gitlinksIn } from './git-index.ts';
 import { gitModules, hasTooManyModules, looksLikeGitFolder } from './git-modules.ts';
 import { wordsInSettings } from './git-settings.ts';
-import { gitTraces, isNothingToGit } from './git-traces.ts';
 
 export interface HostTraps {
   readonly folder: string;
@@ -216,4 +216,49 @@ function ownFolders(folder: string, host: HostFiles): string[] {
   const git = resolve(folder, named);
   const common = host.readText(join(git, 'commondir'), 4096)?.trim();
   return common === undefined ? [git] : [git, resolve(git, common)];
+}
+
+// What in a git folder leads git elsewhere or makes it run something, beside its settings: by name, and whatever is no plain file
+// or folder, since git on the host would write through a link. Looks and changes nothing.
+const watched = [
+  ...['commondir', 'info/attributes', 'info/grafts', 'objects/info/alternates', 'config', 'config.worktree'],
+  ...['rebase-merge/git-rebase-todo', 'rebase-apply/next', 'sequencer/todo', 'sequencer/opts'],
+];
+/** Each file in them counts. Of hooks git runs no sample. */
+const watchedFolders = ['hooks', 'remotes', 'branches'];
+/** Above this a hostile tree would hold us. */
+const maxTraceEntries = 50_000;
+
+interface GitTraces {
+  /** Below the git folder; what is not there is left out. */
+  readonly names: readonly string[];
+  readonly complete: boolean;
+}
+
+function gitTraces(folder: string, files: HostFiles): GitTraces {
+  const names = new Set(watched.filter((name) => files.look(join(folder, name)) !== null));
+  for (const place of watchedFolders)
+    for (const { name } of files.list(join(folder, place))) if (!name.endsWith('.sample')) names.add(join(place, name));
+  for (const { name } of files.list(join(folder, 'worktrees'))) names.add(join('worktrees', name, 'commondir'));
+
+  const folders = [''];
+  let seen = 0;
+  for (const at of folders) {
+    for (const { name, kind } of files.list(join(folder, at))) {
+      if (++seen > maxTraceEntries) return { names: [...names], complete: false };
+      const path = join(at, name);
+      // Each module is looked through by itself; objects lie two levels deep in hundreds of folders.
+      if (kind === 'folder') {
+        if (path !== 'modules' && !/^(?:lfs\/)?objects\/[0-9a-f]{2}$/.test(path)) folders.push(path);
+      } else if (kind !== 'file') names.add(path);
+    }
+  }
+  return { names: [...names], complete: true };
+}
+
+/** What git makes of these is nothing. */
+function isNothingToGit(path: string, text: string): boolean {
+  if (/(?:^|\/)worktrees\/[^/]+\/commondir$/.test(path)) return text.trim() === '../..';
+  if (/(?:^|\/)commondir$/.test(path)) return text === ownCommonFolder;
+  return text === '' && /(?:^|\/)(?:info\/attributes|info\/grafts|objects\/info\/alternates)$/.test(path);
 }

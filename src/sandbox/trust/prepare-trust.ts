@@ -1,6 +1,8 @@
 // What makes unmodified clients in a sandbox believe its CA: a bundle of the system's roots and ours bound over the
 // system's own, a folder of certificates, Java's trust store, and the variables for clients that read none of these.
 // Writes only into the folder it is given. Certificates alone: a key never comes near it.
+import { createHash, X509Certificate } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { certificatesIn, existingPaths, readSystemRoots, systemBundlePaths, toPem } from './trust-bundle.ts';
 import {
   addHashedEntry,
@@ -11,9 +13,7 @@ import {
   putInPlace,
   writeReadable,
 } from './trust-folder.ts';
-import { encodeJavaStore, expandPaths, javaStorePassword, javaStorePaths } from './trust-java.ts';
 import { linksKeptIn } from './trust-links.ts';
-import { subjectHash } from './trust-subject-hash.ts';
 import { trustVariables } from './trust-variables.ts';
 
 export interface TrustPlace {
@@ -174,4 +174,119 @@ function javaOptions(store: string): string {
 
 function readOnly(source: string, target: string): TrustMount {
   return { kind: 'read-only', source, target };
+}
+
+// The name under which OpenSSL looks for a CA in a folder of certificates: X509_NAME_hash, what `openssl x509 -hash`
+// prints. Made for the plain names that our own CAs have; any other is an error, never a wrong hash.
+export function subjectHash(certificatePem: string): string {
+  const { subject } = new X509Certificate(certificatePem);
+  const parts = subject.split('\n').map((line) => {
+    const [, type = '', value = ''] = /^(\w+)=([\x20-\x7e]+)$/.exec(line) ?? [];
+    const attribute = attributes[type];
+    // A backslash escapes something, a plus may join two attributes into one.
+    if (attribute === undefined || /[\\+]/.test(value))
+      throw new Error(
+        `the CA's subject ${JSON.stringify(subject)} is not plain: make it of CN, O and OU in plain letters`,
+      );
+    return set(sequence(Buffer.concat([objectId(attribute), utf8(canonical(value))])));
+  });
+  const digest = createHash('sha1').update(Buffer.concat(parts)).digest();
+  return digest.readUInt32LE(0).toString(16).padStart(8, '0');
+}
+
+/** The last number of 2.5.4.N. */
+const attributes: Readonly<Record<string, number>> = { CN: 3, O: 10, OU: 11 };
+
+/** asn1_string_canon in OpenSSL's x_name.c: one blank between words, none around them, ASCII in lower case. */
+function canonical(value: string): string {
+  return value.trim().replace(/ +/g, ' ').toLowerCase();
+}
+
+function objectId(last: number): Buffer {
+  return Buffer.from([0x06, 3, 0x55, 0x04, last]);
+}
+
+function utf8(value: string): Buffer {
+  return tagged(0x0c, Buffer.from(value));
+}
+
+function sequence(content: Buffer): Buffer {
+  return tagged(0x30, content);
+}
+
+function set(content: Buffer): Buffer {
+  return tagged(0x31, content);
+}
+
+function tagged(tag: number, content: Buffer): Buffer {
+  // RFC 5280 allows names of up to 64 characters, so the short form of the length is enough.
+  if (content.length > 127) throw new Error('the CA has a name of more than 64 characters: make it shorter');
+  return Buffer.concat([Buffer.from([tag, content.length]), content]);
+}
+
+// Java's trust store, in the JKS format that every Java since 1.2 reads: the same roots as the bundle's and ours. It holds
+// certificates alone, so its password protects nothing; it is the one that every Java expects.
+const javaStorePassword = 'changeit';
+
+/** Where a system's Java, or all of them, look for trust; `*` is one folder name. */
+const javaStorePaths: readonly string[] = [
+  '/etc/ssl/certs/java/cacerts', // Debian
+  '/etc/pki/ca-trust/extracted/java/cacerts', // Fedora, RHEL
+  '/etc/pki/java/cacerts',
+  '/var/lib/ca-certificates/java-cacerts', // openSUSE
+  '/etc/ssl/certs/java-cacerts', // Alpine
+  '/etc/ca-certificates/extracted/java-cacerts.jks', // Arch
+  '/usr/lib/jvm/*/lib/security/cacerts',
+  '/usr/lib/jvm/*/jre/lib/security/cacerts', // Java 8
+  '/usr/java/*/lib/security/cacerts',
+  '/usr/local/*/lib/security/cacerts',
+  '/opt/*/lib/security/cacerts',
+  '/opt/java/*/lib/security/cacerts',
+];
+
+/** The patterns with their `*` replaced by the folders that are there. */
+function expandPaths(patterns: readonly string[], systemRoot = ''): readonly string[] {
+  return patterns.flatMap((pattern) => {
+    const [before, after] = pattern.split('*');
+    if (before === undefined || after === undefined) return [pattern];
+    return foldersIn(systemRoot + before).map((name) => before + name + after);
+  });
+}
+
+/** RFC none: the layout is that of OpenJDK's sun.security.provider.JavaKeyStore. */
+function encodeJavaStore(certificates: readonly Buffer[]): Buffer {
+  const parts: Buffer[] = [int(0xfeedfeed), int(2), int(certificates.length)];
+  for (const [index, der] of certificates.entries()) {
+    // The date of entry is shown by keytool and used by nobody: a fixed one keeps the file the same for the same roots.
+    parts.push(int(trustedCertificate), text(`root-${index}`), Buffer.alloc(8), text('X.509'), int(der.length), der);
+  }
+  const content = Buffer.concat(parts);
+  const password = Buffer.from(javaStorePassword, 'utf16le').swap16();
+  // A keyed hash of sorts, with the whitener that the format prescribes.
+  const digest = createHash('sha1').update(password).update('Mighty Aphrodite').update(content).digest();
+  return Buffer.concat([content, digest]);
+}
+
+const trustedCertificate = 2;
+
+function int(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+/** DataOutput.writeUTF: for ASCII the bytes behind a two-byte length. */
+function text(value: string): Buffer {
+  const bytes = Buffer.alloc(2 + value.length);
+  bytes.writeUInt16BE(value.length);
+  bytes.write(value, 2, 'latin1');
+  return bytes;
+}
+
+function foldersIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }

@@ -3,9 +3,10 @@
 import type { CanonicalRequest } from '../../path/flow.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
-import type { AllowRule, CompiledPolicy } from '../../policy/compiled.ts';
+import type { AllowRule, CompiledPolicy, EffectPaths } from '../../policy/compiled.ts';
 import {
   namesOf,
+  toAllowEffects,
   toAllowHost,
   toAllowMethod,
   toAllowPath,
@@ -14,8 +15,7 @@ import {
   toAllowRequests,
 } from './allow-hints.ts';
 import { moreThanARead, otherPort } from './bare-requests.ts';
-import { coversPath } from './path-forms.ts';
-import { allowsEffects, effectNotAllowed, effectsOf } from './provider-effect.ts';
+import { coversPath, readingsOf } from './path-forms.ts';
 
 /** The first rule that covers the whole request. `method` is the one to judge, which may not be the request's own. */
 export function findAllowRule(
@@ -125,3 +125,49 @@ export function portNotAllowed(
     hint: toAllowPort(rules, canonical, method),
   });
 }
+
+// Paths of providers that mint a credential or start an agent elsewhere (config/presets.yaml, `effects`): which of these effects
+// a request has. Tried on every reading of the path, because a server may read any of them. // Guards: threats.md T83
+function effectsOf(policy: CompiledPolicy, canonical: CanonicalRequest, method: string): readonly EffectPaths[] {
+  const reads = (method === 'GET' || method === 'HEAD') && canonical.kind !== 'websocket';
+  const known = policy.effectsAt(canonical.host).filter(({ readable }) => !(readable && reads));
+  // Token endpoints of a login are answered by the gateway.
+  if (known.length === 0 || policy.tokenEndpoints.at(canonical.host, canonical.path) !== undefined) return [];
+  const readings = [...readingsOf(canonical), keepingSlashes(canonical.rawPath)].flatMap(spellings);
+  return known.filter(({ folded }) => folded.some((path) => readings.some((reading) => path.covers(reading))));
+}
+
+/** Decoded but for slashes: one name in one segment, as servers read it that take a path for an id. */
+function keepingSlashes(rawPath: string): string {
+  if (!rawPath.includes('%')) return rawPath;
+  return rawPath.replaceAll(/%(?!2f|5c)[0-7][0-9a-f]/gi, (code) => decodeURIComponent(code));
+}
+
+/** Servers fold slashes and cases, drop what follows a semicolon, and take `.json` for a wish about the answer. */
+function spellings(reading: string): string[] {
+  const plain = reading
+    .replaceAll(/;[^/]*/g, '')
+    .replaceAll(/\/+/g, '/')
+    .replace(/\/$/, '')
+    .toLowerCase();
+  return [plain, plain.replace(/\.[a-z0-9]+$/, '')];
+}
+
+function allowsEffects({ effects }: AllowRule, needed: readonly EffectPaths[]): boolean {
+  return needed.every(({ effect }) => effects?.has(effect) === true);
+}
+
+function effectNotAllowed(canonical: CanonicalRequest, method: string, needed: readonly EffectPaths[]): Refusal {
+  const { host, path } = canonical;
+  const effects = [...new Set(needed.map(({ effect }) => effect))];
+  const what = effects.map((effect) => words[effect]).join(' and ');
+  return new Refusal('provider.effect', `${method} ${path} of ${host} ${what}`, {
+    rule: `built-in: ${effects.join(', ')} of preset ${needed[0]!.preset}`,
+    hint: toAllowEffects(canonical, method, effects),
+  });
+}
+
+const words = {
+  'mint-credential': 'makes a credential or says who gets one',
+  'remote-agent': 'starts or steers an agent elsewhere',
+} as const;

@@ -1,5 +1,6 @@
 // A request that a person must approve waits here, its body unread wherever its head says what it does. What was shown is
 // what goes on: afterwards it is judged anew, by the policy in force then. Never forwards anything.
+import { shortened } from '../../kit/text/unseen.ts';
 import type { Asked, Asking, ShownEffect, Verdict } from '../../path/approvals.ts';
 import { ClientGone } from '../../path/exchange/client-gone.ts';
 import type { Identified, Permission } from '../../path/flow.ts';
@@ -195,7 +196,7 @@ function shownMethod({ canonical, request }: Identified): string {
 }
 
 function capped(text: string): string {
-  return text.length <= maxPath ? text : `${text.slice(0, maxPath - 1)}…`;
+  return shortened(text, maxPath);
 }
 
 function tooLargeToHold(): Refusal {

@@ -1,25 +1,21 @@
 // May this sandbox make this request, by which rule, with which credential: one pure function for the path,
 // `sallyport check` and the admin API. Throws a Refusal for no; an exception in a rule is a no as well.
-
 import type { HeaderList } from '../../path/exchange/header-list.ts';
 import type { CanonicalRequest, Permission } from '../../path/flow.ts';
 import { insideHost } from '../../path/inside-host.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
 import type { AllowRule, CompiledPolicy } from '../../policy/compiled.ts';
-import { findAllowRule } from './allow-rules.ts';
+import { findAllowRule, hostNotAllowed } from './allow-rules.ts';
 import { refuseBareUpgrade } from './bare-requests.ts';
-import { refuseBesideTokenEndpoint } from './beside-token-endpoint.ts';
 import { refuseHiddenSource } from './copy-source.ts';
 import { chooseCredential } from './credential-choice.ts';
 import { refuseDnsOverHttps } from './dns-over-https.ts';
 import { type FoundGit, findGitRequest, refusePushToUnmarkedHost } from './git/git-request.ts';
 import { judgeRest } from './github/judge-rest.ts';
 import { type GithubPlace, githubPlace } from './github-place.ts';
-import { decideInside } from './inside-rules.ts';
 import { judgedMethods } from './judged-methods.ts';
-import { decideLookup } from './lookup-rules.ts';
-import { hidesABoundary } from './path-forms.ts';
+import { hidesABoundary, readingsOf } from './path-forms.ts';
 import { refuseBlockedApi } from './refuse-blocked-api.ts';
 import { decideConnect, decideTunnel } from './tunnel-rules.ts';
 
@@ -150,5 +146,70 @@ function brokenRule(cause: unknown): Refusal {
     rule: 'built-in: an error is a refusal',
     hint: 'The operator finds the cause in the log of the gateway.',
     cause,
+  });
+}
+
+// What stands beside the token endpoint of a login is never forwarded, whichever rule covers it: the far side would hand out
+// a login there, in another spelling of the endpoint or by another way. The endpoint itself is answered by the gateway.
+// Guards: threats.md T82
+function refuseBesideTokenEndpoint({ tokenEndpoints }: CompiledPolicy, canonical: CanonicalRequest): void {
+  const { host, method, path } = canonical;
+  if (tokenEndpoints.at(host, path) !== undefined) return;
+  for (const reading of readingsOf(canonical)) {
+    // A reading that is the endpoint, of a path that is not answered as such, is one more spelling of it.
+    const found = tokenEndpoints.beside(host, reading) ?? tokenEndpoints.at(host, reading);
+    if (found === undefined) continue;
+    throw new Refusal(
+      'token.login-outside',
+      `${method} ${host}${path} stands beside ${found.endpoint.path}, where a login gets its tokens`,
+      {
+        rule: `credentials.${found.spec.name}`,
+        hint: `Only ${found.endpoint.path} itself is answered, by the gateway, and nothing beside it is forwarded. Log in outside the sandbox: the gateway uses that login and keeps it fresh.`,
+      },
+    );
+  }
+}
+
+// sallyport.internal: the name under which the door answers a sandbox about itself. Every sandbox may ask there, no rule of the
+// policy has a say in it, and no credential goes there: nothing that is sent to it leaves the gateway.
+const insideRule = `built-in: ${insideHost} is the gateway itself`;
+
+/** For every kind of request, names and tunnels included: otherwise a rule for `*` could make something else of it. */
+function decideInside(canonical: CanonicalRequest): Permission {
+  const { kind, port } = canonical;
+  if (kind === 'lookup') refuseTalkingType(canonical);
+  else if (port !== 80 && port !== 443) {
+    throw new Refusal('target.port', `${insideHost} answers on ports 80 and 443, not on ${port}`, {
+      rule: insideRule,
+      hint: `Use http://${insideHost}/ or https://${insideHost}/.`,
+    });
+  }
+  // What is not decrypted cannot be answered, and there is nobody behind it to pass it on to.
+  if (kind === 'tunnel') {
+    throw new Refusal('domain.not-allowed', `${insideHost} is not reached by an undecrypted tunnel`, {
+      rule: insideRule,
+      hint: `Use http://${insideHost}/, or https with the certificates that the sandbox was given.`,
+    });
+  }
+  return { rule: insideRule, tunnel: false, credential: null, git: null, github: null, repository: null, inside: true };
+}
+
+// DNS: may this sandbox know that this name exists. It may when any rule of the allowlist covers the host, whatever the
+// rule says of ports, methods and paths: those are judged when it comes to the door. Never resolves anything.
+/** Records that carry free text or everything at once: the ways to talk over DNS. */
+const refusedType = /^\/(?:ANY|TXT|NULL|AXFR|IXFR|TYPE\d+)$/;
+
+function decideLookup(policy: CompiledPolicy, sandbox: Sandbox, canonical: CanonicalRequest): Permission {
+  const [rule] = policy.rulesFor(canonical.host);
+  if (rule === undefined) throw hostNotAllowed(sandbox, canonical);
+  refuseTalkingType(canonical);
+  return { rule: rule.name, tunnel: false, credential: null, git: null, github: null, repository: null };
+}
+
+function refuseTalkingType({ host, path }: CanonicalRequest): void {
+  if (!refusedType.test(path)) return;
+  throw new Refusal('method.not-allowed', `${path.slice(1)} records are not looked up for a sandbox (${host})`, {
+    rule: 'built-in: DNS tells addresses only',
+    hint: 'Ask for A or AAAA. What stands in other records is not needed to reach a host through the gateway.',
   });
 }

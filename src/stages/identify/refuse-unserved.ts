@@ -3,7 +3,6 @@
 // Guards: threats.md T1
 import { Refusal } from '../../path/refusal.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
-import { refuseUnconfirmed } from './docker/refuse-unconfirmed.ts';
 import { refuseUnvouched } from './refuse-unvouched.ts';
 import type { SandboxRegistry } from './registry/registry.ts';
 import type { SandboxRecord } from './registry/sandbox-record.ts';
@@ -33,5 +32,28 @@ function refuseExpired(registry: SandboxRegistry, record: SandboxRecord): void {
   throw new Refusal('sandbox.expired', `the registration of ${record.id} has expired`, {
     rule: 'built-in: registrations end',
     hint: 'Register the sandbox again on the host of the gateway: sallyport register',
+  });
+}
+
+// A sandbox whose container Docker has not confirmed is not served: it may be another one by now. It stays registered.
+// Guards: threats.md T1
+function refuseUnconfirmed(registry: SandboxRegistry, record: SandboxRecord): void {
+  if (record.confirmed) return;
+  if (!registry.isOwn(record)) throw atHome(record);
+  throw new Refusal(
+    'sandbox.unconfirmed',
+    `Docker has not confirmed that the container of ${record.id} is what it was`,
+    {
+      rule: 'built-in: containers are confirmed by Docker',
+      hint: 'Try again in a moment. If it lasts, the operator finds in the log of the gateway why Docker could not be asked.',
+    },
+  );
+}
+
+/** Only the Docker of its own machine can say what has become of it. */
+function atHome({ id, gateway }: SandboxRecord): Refusal {
+  return new Refusal('sandbox.unconfirmed', `${id} is a container, and is served by ${gateway} alone`, {
+    rule: 'built-in: containers are confirmed by Docker',
+    hint: `Call through the gateway that it was registered with, ${gateway}.`,
   });
 }

@@ -1,6 +1,5 @@
 // The fields and the query of a request as they go on to the upstream: without hop-by-hop and proxy fields, without any
 // auth the sandbox sent to a credentialed host, and asking for nothing that could not be read on its way back.
-
 import { fieldsToSend } from '../../path/enrich.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
 import type { Authorized } from '../../path/flow.ts';
@@ -8,7 +7,6 @@ import { connectionNames } from '../../protocols/http/hop-by-hop.ts';
 import { type HostPlan, isDropped } from './host-plan.ts';
 import { readableCodings, readableExtensions } from './scrub/readable-answer.ts';
 import { withoutParameters } from './strip-query.ts';
-import { withoutSubprotocolKeys } from './subprotocol-keys.ts';
 
 export interface RequestedCoding {
   readonly drop: ReadonlySet<string>;
@@ -86,4 +84,17 @@ export function withFields(headers: HeaderList, fields: readonly (readonly [stri
   const out = headers.without((key) => own.has(key.replaceAll('_', '-')));
   for (const [name, value] of fields) out.append(name, value);
   return out;
+}
+
+// Browsers cannot set headers on a WebSocket, so OpenAI also takes the key as a subprotocol (`realtime,
+// openai-insecure-api-key.sk-…`). That is one more place where a sandbox's own key could go out.
+const keyBearing = /^openai-(?:insecure-api-key|organization|project)\./i;
+
+/** A Sec-WebSocket-Protocol value without the offers that carry auth; null when no offer is left. */
+function withoutSubprotocolKeys(value: string): string | null {
+  const offers = value.split(',');
+  const kept = offers.filter((offer) => !keyBearing.test(offer.trim()));
+  if (kept.length === offers.length) return value;
+  const text = kept.join(',').trim();
+  return text === '' ? null : text;
 }

@@ -2,8 +2,8 @@
 // that counts exactly, and the page that does not read is dropped without a word to the others.
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FeedSample } from '../../../src/gateway/dashboard/feed-sample.ts';
 import { PageData } from '../../../src/gateway/dashboard/page-data.ts';
+import { FeedSample } from '../../../src/gateway/dashboard/page-streams.ts';
 import type { FeedBatch } from '../../../src/gateway/dashboard/shapes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { handMadePolicy } from '../../support/hand-made-policy.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { enrich } from '../../../src/path/enrich.ts';
 import type { Identified, Permission } from '../../../src/path/flow.ts';
-import { judgeLfsObject } from '../../../src/stages/authorize/git/lfs/judge-lfs-object.ts';
+import { judgeLfsObject } from '../../../src/stages/authorize/git/lfs/judge-lfs.ts';
 import type { LfsGrant, LfsTickets } from '../../../src/stages/authorize/git/lfs/lfs-tickets.ts';
 import { acceptedFlow, callerFrom, canonicalOf, sandboxWith } from '../../support/hand-made-flow.ts';
 

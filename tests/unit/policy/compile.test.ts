@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describePolicy } from '../../../src/policy/explain/describe-policy.ts';
+import { describePolicy } from '../../../src/policy/explain/explain-policy.ts';
 import { errorsOf, policyOf, pretendMachine } from './pretend-machine.ts';
 
 const messages = async (text: string): Promise<string> =>

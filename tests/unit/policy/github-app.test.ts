@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defaultEffects } from '../../../src/path/github-effects.ts';
 import { permissionsFor } from '../../../src/policy/app-permissions.ts';
-import { describePolicy } from '../../../src/policy/explain/describe-policy.ts';
+import { describePolicy } from '../../../src/policy/explain/explain-policy.ts';
 import { errorsOf, policyOf } from './pretend-machine.ts';
 
 const messages = async (credentials: string): Promise<string> =>

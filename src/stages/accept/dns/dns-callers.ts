@@ -7,7 +7,7 @@ import { type DnsVoice, refuseQuery, typeName } from './dns-answer.ts';
 import { type DnsClient, type DnsClients, SandboxDns } from './dns-client.ts';
 import { createLookup, type LookupPath, RecentKeys, recordFlood, recordQuestion } from './dns-lookup.ts';
 import { readQuery } from './dns-query.ts';
-import { DnsRate, strangerAllowance } from './dns-rate.ts';
+import { DnsRate, strangerRate } from './dns-rate.ts';
 
 export interface DnsCallersOptions {
   /** The name of the door. */
@@ -59,7 +59,7 @@ class StrangersDns implements DnsClient {
     this.#voice = voice;
     this.#path = path;
     const flooded = (): void => recordFlood(path, callerAt(door, null), tooManyStrangers());
-    this.#rate = new DnsRate(flooded, () => performance.now(), strangerAllowance);
+    this.#rate = new DnsRate(flooded, () => performance.now(), strangerRate);
   }
 
   answer(message: Buffer, address: string): Buffer | null {
@@ -78,7 +78,7 @@ function callerAt(door: string, address: string | null): Caller {
 }
 
 function tooManyStrangers(): Refusal {
-  const { burst, perSecond } = strangerAllowance;
+  const { burst, perSecond } = strangerRate;
   const what = `addresses that are not registered ask more DNS questions than they are told no (${burst} at once, ${perSecond} a second)`;
   return new Refusal('limit.rate', what, {
     rule: 'built-in: DNS questions of strangers',

@@ -1,6 +1,6 @@
 // Who asks a DNS door: one sandbox, with a rate of questions and so many connections of its own. Which client an address
 // is, and whether it must be confirmed first, is each door's business.
-import { Allowance } from '../../../kit/floods/allowance.ts';
+import { TokenBucket } from '../../../kit/token-bucket.ts';
 import { answerQuery, type DnsVoice, namespaceVoice, refuseQuery } from './dns-answer.ts';
 import type { DnsPorts } from './dns-door.ts';
 import { Seldom } from './dns-rate.ts';
@@ -21,8 +21,7 @@ export interface DnsClients {
 
 const maxHeldBySandbox = 32;
 /** Questions over the limit that are told so. A refusal costs what an answer costs, and TCP brings thousands of them in one piece. */
-const refusedBurst = 256;
-const refusedPerSecond = 100;
+const refusedRate = { burst: 256, perSecond: 100 };
 
 export class SandboxDns implements DnsClient {
   held = 0;
@@ -31,7 +30,7 @@ export class SandboxDns implements DnsClient {
   readonly #voice: DnsVoice;
   readonly #now: () => number;
   readonly #notice: Seldom;
-  readonly #refused: Allowance;
+  readonly #refused: TokenBucket;
 
   /** `now`: milliseconds that never run backwards. */
   constructor(ports: DnsPorts, voice: DnsVoice = namespaceVoice, now: () => number = () => performance.now()) {
@@ -39,14 +38,14 @@ export class SandboxDns implements DnsClient {
     this.#voice = voice;
     this.#now = now;
     this.#notice = new Seldom(now);
-    this.#refused = new Allowance(refusedBurst, refusedPerSecond, now());
+    this.#refused = new TokenBucket(refusedRate, now());
   }
 
   answer(message: Buffer): Buffer | null {
     const over = this.#ports.over();
     if (over !== null) {
       if (this.#notice.isDue()) this.#ports.flooded(over);
-      return this.#refused.use(1, this.#now()) ? refuseQuery(message, this.#voice) : null;
+      return this.#refused.take(1, this.#now()) ? refuseQuery(message, this.#voice) : null;
     }
     return answerQuery(message, this.#ports.lookup, this.#voice);
   }

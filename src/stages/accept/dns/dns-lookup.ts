@@ -1,5 +1,6 @@
 // A DNS question on the path: the same stages decide who asks and whether the name may be known, so that DNS and doors
 // can never disagree about the allowlist. Decides nothing and remembers no verdict: only what was written down lately.
+import { NewestMap } from '../../../kit/newest-map.ts';
 import type { Exchange } from '../../../path/exchange/exchange.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { Caller, CanonicalRequest, RawRequest } from '../../../path/flow.ts';
@@ -63,7 +64,7 @@ export function recordQuestion(path: Pick<LookupPath, 'admit'>, caller: Caller, 
 
 /** What was written down lately (names, addresses); the oldest goes when there is no room. */
 export class RecentKeys {
-  readonly #untilMs = new Map<string, number>();
+  readonly #untilMs = new NewestMap<string, number>(maxRemembered);
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -75,11 +76,6 @@ export class RecentKeys {
   }
 
   add(key: string): void {
-    this.#untilMs.delete(key);
-    for (const oldest of this.#untilMs.keys()) {
-      if (this.#untilMs.size < maxRemembered) break;
-      this.#untilMs.delete(oldest);
-    }
     this.#untilMs.set(key, this.#nowMs() + quietMs);
   }
 }

@@ -1,13 +1,9 @@
 // How many DNS questions all strangers together may ask: a burst, and so many a second after it. What is over is told once
 // in a while, not each time, because a flood must not become a flood of records.
-
-export interface DnsAllowance {
-  readonly burst: number;
-  readonly perSecond: number;
-}
+import { type BucketRate, TokenBucket } from '../../../kit/token-bucket.ts';
 
 /** They learn nothing; this many are told so, and written down. */
-export const strangerAllowance: DnsAllowance = { burst: 50, perSecond: 10 };
+export const strangerRate: BucketRate = { burst: 50, perSecond: 10 };
 const noticeEveryMs = 60_000;
 
 /** Says when it is time to tell of something again. */
@@ -30,30 +26,19 @@ export class Seldom {
 export class DnsRate {
   readonly #onFlood: () => void;
   readonly #nowMs: () => number;
-  readonly #allowance: DnsAllowance;
-  #tokens: number;
-  #filledMs: number;
+  readonly #bucket: TokenBucket;
   readonly #notice: Seldom;
 
-  constructor(onFlood: () => void, nowMs: () => number, allowance: DnsAllowance) {
+  constructor(onFlood: () => void, nowMs: () => number, rate: BucketRate) {
     this.#onFlood = onFlood;
     this.#notice = new Seldom(nowMs);
     this.#nowMs = nowMs;
-    this.#allowance = allowance;
-    this.#tokens = allowance.burst;
-    this.#filledMs = nowMs();
+    this.#bucket = new TokenBucket(rate, nowMs());
   }
 
   /** False: over the rate. */
   take(): boolean {
-    const nowMs = this.#nowMs();
-    const { burst, perSecond } = this.#allowance;
-    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#filledMs) * perSecond) / 1000);
-    this.#filledMs = nowMs;
-    if (this.#tokens >= 1) {
-      this.#tokens--;
-      return true;
-    }
+    if (this.#bucket.take(1, this.#nowMs())) return true;
     if (this.#notice.isDue()) this.#onFlood();
     return false;
   }

@@ -3,6 +3,7 @@
 // nothing of policy.
 import type { Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
+import { plainAddress } from '../../../kit/canonical-address.ts';
 import type { Exchange } from '../../../path/exchange/exchange.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { Caller, RawRequest } from '../../../path/flow.ts';
@@ -11,7 +12,6 @@ import { holdLittleUnread } from '../http/client-intake.ts';
 import type { ConnectionOrigin, ConnectionSettings } from '../http/connection-settings.ts';
 import { H1Connection } from '../http/h1-connection.ts';
 import { H2Connection } from '../http/h2-connection.ts';
-import { plainAddress } from '../plain-address.ts';
 import type { ClientHello } from '../tls/client-hello.ts';
 import { handshakeTimeMs, peekHello } from '../tls/peek-hello.ts';
 import type { DoorIdentity, DoorPorts, OpenConnection, Opening } from './door-ports.ts';

@@ -2,6 +2,7 @@
 // transparent connections on the ports of the policy, told apart by the name they say. Who is calling is known by source
 // address: Docker and the firewall vouch for it, this file does not.
 import { isIPv6, type Server, type Socket } from 'node:net';
+import { plainAddress } from '../../../kit/canonical-address.ts';
 import {
   loadOriginalDestination,
   type Place,
@@ -11,7 +12,6 @@ import {
 import type { Caller } from '../../../path/flow.ts';
 import { createDnsCallers } from '../dns/dns-callers.ts';
 import { serveDns } from '../dns/dns-door.ts';
-import { plainAddress } from '../plain-address.ts';
 import type { Arrival, DoorIdentity, DoorPorts } from './door-ports.ts';
 import { dnsPort, openGatewayListeners, openGatewayPort, placeText } from './gateway-listeners.ts';
 import { placeOfSocket, TransparentConnection } from './transparent-door.ts';

@@ -4,8 +4,8 @@
 import { constants } from 'node:crypto';
 import { createServer, type Server, Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
+import { plainAddress } from '../../../kit/canonical-address.ts';
 import { Refusal } from '../../../path/refusal.ts';
-import { plainAddress } from '../plain-address.ts';
 import { type DoorCertificate, doorName, type IdentityCa } from '../tls/identity-ca.ts';
 import { startRenewal } from '../tls/identity-connection.ts';
 import { IdentityExchange } from '../tls/identity-exchange.ts';

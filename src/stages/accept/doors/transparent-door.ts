@@ -2,10 +2,10 @@
 // name comes from the TLS handshake or from Host, the address it dialled is kept and checked later. Never tunnels what the
 // path did not call a tunnel; all else is read, so that a refusal can be put into words.
 import { isIPv6, type Socket } from 'node:net';
+import { plainAddress } from '../../../kit/canonical-address.ts';
 import type { Place } from '../../../kit/original-destination.ts';
 import type { Caller } from '../../../path/flow.ts';
 import { canonicalHost } from '../canonical-host.ts';
-import { plainAddress } from '../plain-address.ts';
 import type { ClientHello } from '../tls/client-hello.ts';
 import { DoorConnection, type Route, undecrypted } from './door-connection.ts';
 import type { DoorIdentity, DoorPorts } from './door-ports.ts';

@@ -10,7 +10,7 @@ import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { RawRequest } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { http2 } from '../../../protocols/http/http2-module.ts';
-import { ClosingExchange } from '../doors/closing-exchange.ts';
+import { UnservedExchange } from '../doors/unserved-exchange.ts';
 import { bodyTooLarge } from '../request-faults.ts';
 import { ClientIntake, takenBytes, waitingBytes } from './client-intake.ts';
 import type { ConnectionOrigin, ConnectionSettings } from './connection-settings.ts';
@@ -228,4 +228,24 @@ function faultOf(
 function pseudo(raw: readonly string[], name: string): string | null {
   for (let i = 0; i + 1 < raw.length && raw[i]!.startsWith(':'); i += 2) if (raw[i] === name) return raw[i + 1]!;
   return null;
+}
+
+// A connection that is ended for what it did, so that this is written down like any other refusal. Nobody is told anything
+// in it but by how it closes; nothing is ever forwarded.
+class ClosingExchange extends UnservedExchange {
+  readonly #close: () => void;
+
+  constructor(close: () => void) {
+    super();
+    this.#close = close;
+  }
+
+  answer(): void {
+    this.answered = true;
+    this.#close();
+  }
+
+  abort(): void {
+    this.#close();
+  }
 }

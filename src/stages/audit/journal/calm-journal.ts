@@ -2,11 +2,14 @@
 // served has a record of its own, always and at once. Of refusals of one caller and one code those past the first few are one
 // record that says how many it stands for; past the caller's share of the journal all its refusals of a minute are one note.
 // Nothing is left out: every refusal has its record or is in the number of one.
+
+import { randomInt } from 'node:crypto';
+import { TokenBucket } from '../../../kit/token-bucket.ts';
+import { beginning } from './cap-text.ts';
 import { encodeLine } from './encode-line.ts';
-import { GatheredRefusals } from './gathered-refusals.ts';
 import type { Journal } from './journal.ts';
 import type { JournalShares } from './journal-shares.ts';
-import type { NoteBody, RecordBody } from './record.ts';
+import type { Merged, NoteBody, RecordBody } from './record.ts';
 
 type Written = Pick<Journal, 'append' | 'healthy' | 'state'>;
 
@@ -33,9 +36,7 @@ const maxStrangers = 64;
 interface Flood {
   readonly sandbox: string | null;
   readonly isStranger: boolean;
-  readonly rate: typeof ofLimits;
-  left: number;
-  atMs: number;
+  readonly bucket: TokenBucket;
   gathered: GatheredRefusals;
   everyMs: number;
   dueMs: number;
@@ -86,10 +87,7 @@ export class CalmJournal implements Written {
       return 0;
     }
     const flood = this.#floodOf(record);
-    if (flood.left >= 1) {
-      flood.left--;
-      return this.#write(record);
-    }
+    if (flood.bucket.take(1, this.#now())) return this.#write(record);
     flood.gathered.add(record);
     return 0;
   }
@@ -110,16 +108,13 @@ export class CalmJournal implements Written {
       flood = {
         sandbox: record.sandbox,
         isStranger,
-        rate,
-        left: rate.burst,
-        atMs: nowMs,
+        bucket: new TokenBucket(rate, nowMs),
         gathered: new GatheredRefusals(),
         everyMs: tickMs,
         dueMs: nowMs + tickMs,
       };
       this.#floods.set(key, flood);
     }
-    refill(flood, nowMs);
     return flood;
   }
 
@@ -156,8 +151,7 @@ export class CalmJournal implements Written {
     for (const [key, flood] of this.#floods) {
       if (flood.dueMs > nowMs) continue;
       const { gathered, sandbox } = flood;
-      refill(flood, this.#now());
-      if (gathered.isEmpty && flood.left >= flood.rate.burst) {
+      if (gathered.isEmpty && flood.bucket.isFull(this.#now())) {
         this.#floods.delete(key);
         if (flood.isStranger) this.#strangers--;
         continue;
@@ -197,12 +191,6 @@ function wasServed({ verdict, upstream, credential }: RecordBody): boolean {
   return verdict === 'allowed' || upstream !== null || credential !== null;
 }
 
-function refill(flood: Flood, nowMs: number): void {
-  const { burst, perSecond } = flood.rate;
-  flood.left = Math.min(burst, flood.left + ((nowMs - flood.atMs) / 1000) * perSecond);
-  flood.atMs = nowMs;
-}
-
 function mergedRecord(gathered: GatheredRefusals): RecordBody {
   const last = gathered.last!;
   const { count } = gathered;
@@ -225,4 +213,76 @@ function condensedNote(sandbox: string | null, gathered: GatheredRefusals): Note
 /** What it would have taken. */
 function sizeOf(record: RecordBody): number {
   return Buffer.byteLength(encodeLine(0, '', record)) + 80;
+}
+
+// Refusals that are written down together: how many, when the first and the last came, and a bounded sample of what they
+// asked for. Which of them are in the sample is drawn, so that nobody can place what should not be seen behind what should.
+/** The first few as they came, then as many that were drawn from all others. */
+const firstSamples = 4;
+const drawnSamples = 4;
+const sampleBytes = 160;
+/** So many codes by name; there are no more than a hundred. */
+const maxCodes = 128;
+
+class GatheredRefusals {
+  count = 0;
+  bytes = 0;
+  last: RecordBody | null = null;
+  readonly #codes = new Map<string, number>();
+  readonly #samples: string[] = [];
+  #first = '';
+
+  get isEmpty(): boolean {
+    return this.count === 0;
+  }
+
+  get codes(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#codes);
+  }
+
+  add(record: RecordBody, bytes = 0): void {
+    if (this.count === 0) this.#first = record.time;
+    this.count++;
+    this.bytes += bytes;
+    this.last = record;
+    this.#countCode(record.code ?? record.verdict, 1);
+    if (this.#samples.length < firstSamples + drawnSamples) {
+      const sample = sampleOf(record);
+      if (!this.#samples.includes(sample)) this.#samples.push(sample);
+      return;
+    }
+    const place = randomInt(this.count);
+    if (place < drawnSamples) this.#samples[firstSamples + place] = sampleOf(record);
+  }
+
+  /** Takes over all that others have gathered. */
+  addAll(other: GatheredRefusals, bytes: number): void {
+    if (other.last === null) return;
+    if (this.count === 0) this.#first = other.#first;
+    this.count += other.count;
+    this.bytes += bytes;
+    this.last = other.last;
+    for (const [code, count] of other.#codes) this.#countCode(code, count);
+    for (const sample of other.#samples) {
+      if (this.#samples.length < firstSamples + drawnSamples && !this.#samples.includes(sample))
+        this.#samples.push(sample);
+    }
+  }
+
+  describe(): Merged {
+    return { count: this.count, first: this.#first, last: this.last?.time ?? this.#first, samples: this.#samples };
+  }
+
+  #countCode(code: string, count: number): void {
+    const name = this.#codes.has(code) || this.#codes.size < maxCodes ? code : 'other';
+    this.#codes.set(name, (this.#codes.get(name) ?? 0) + count);
+  }
+}
+
+/** A text of its own: it holds on to nothing of the record. */
+function sampleOf({ method, host, path, sandbox, from }: RecordBody): string {
+  const who = sandbox === null && from !== null ? `${from}: ` : '';
+  const asked = `${who}${method} ${host}${path}`;
+  const short = beginning(asked, sampleBytes);
+  return short.length < asked.length ? `${short}…` : short;
 }

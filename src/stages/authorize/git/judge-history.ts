@@ -35,7 +35,7 @@ export async function judgeHistory(
   return findings;
 }
 
-export function rewritten({ ref, oldId }: PushCommand): PushFinding {
+function rewritten({ ref, oldId }: PushCommand): PushFinding {
   const branch = ref.slice('refs/heads/'.length);
   return {
     code: 'push.force',

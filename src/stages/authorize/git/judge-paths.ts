@@ -52,7 +52,7 @@ async function judgeCommits(
     tree: (oid) => objects.tree(oid),
     matches: (path) => {
       charge(path);
-      return patterns.some((pattern) => pattern.covers(path.toLowerCase()));
+      return isProtectedPath(policy, path);
     },
     couldMatchBelow: (directory) => {
       charge(directory);
@@ -147,11 +147,15 @@ class TrustedParents {
   }
 }
 
+function isProtectedPath({ protectedPaths }: CompiledPolicy, path: string): boolean {
+  return protectedPaths.some((pattern) => pattern.covers(path.toLowerCase()));
+}
+
 function tooManyMerges(): GitWireError {
   return new GitWireError('too-large', 'too many merges that take protected paths over; push in parts');
 }
 
-export function changed(policy: CompiledPolicy, { commit, path }: ChangedPath): PushFinding {
+function changed(policy: CompiledPolicy, { commit, path }: ChangedPath): PushFinding {
   const lower = path.toLowerCase();
   const shown = path.length > 500 ? `${path.slice(0, 500)}…` : path;
   const at = policy.protectedPaths.findIndex((pattern) => pattern.covers(lower) || pattern.reaches(`${lower}/`));

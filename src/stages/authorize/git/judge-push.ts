@@ -1,7 +1,6 @@
 // Judges a push by what it would really do, before any of it is sent on: takes its body in, looks at its commands, its
 // history and the paths it changes, and either hands on a flow that sends exactly what was judged, or refuses with every
 // finding at once. What cannot be decided is refused. // Guards: threats.md T8
-
 import type { Spool } from '../../../kit/files/spool.ts';
 import { enrich } from '../../../path/enrich.ts';
 import { BodyPull } from '../../../path/exchange/body-pull.ts';
@@ -20,7 +19,6 @@ import type { GitServer, OpenGitServer } from './git-server.ts';
 import { judgeCommands } from './judge-commands.ts';
 import { judgeContent, refsAbout } from './judge-content.ts';
 import { isMove } from './judge-history.ts';
-import { judgeOptions } from './judge-options.ts';
 import { judgeAliases, mayBeAlias } from './judge-tips.ts';
 import { findingOf } from './push-failure.ts';
 import { describeCommands, type PushFinding, refusePush } from './push-finding.ts';
@@ -174,4 +172,39 @@ function passOn(
 
 function asRefusal({ code, message, rule, hint, cause }: PushFinding): Refusal {
   return new Refusal(code, message, { rule, hint, cause });
+}
+
+// What a push asks of its server beside moving refs. Options with a dot are orders to the forge: GitLab merges, sets
+// variables of a pipeline or skips its own checks by them, GitHub Enterprise changes who may see a repository. Only those
+// that do no more than a pull request does may pass; words without a dot (a topic) are the server's hooks to read.
+const harmless = new Set([
+  'ci.skip',
+  'ci.no_pipeline',
+  ...['create', 'target', 'title', 'description', 'draft', 'label', 'unlabel', 'assign', 'unassign', 'milestone'].map(
+    (word) => `merge_request.${word}`,
+  ),
+]);
+
+export function judgeOptions(options: readonly string[]): PushFinding[] {
+  return options.filter((option) => !isHarmless(option)).map(refused);
+}
+
+function isHarmless(option: string): boolean {
+  const name = nameOf(option);
+  return !name.includes('.') || harmless.has(name);
+}
+
+function nameOf(option: string): string {
+  return option.split('=', 1)[0]!.trim().toLowerCase();
+}
+
+function refused(option: string): PushFinding {
+  return {
+    code: 'push.option',
+    ref: null,
+    rule: 'built-in: push options that only describe',
+    message: `the push option ${nameOf(option)} is an order to the server that is not judged here`,
+    reason: 'a push option is not allowed',
+    hint: 'Push without that option (-o), and ask a person for what it would have done.',
+  };
 }

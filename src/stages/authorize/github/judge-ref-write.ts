@@ -1,7 +1,6 @@
 // Calls of GitHub's API that write a branch, a tag or a file, judged by the rules of a push: the same effect must not be
 // had by another spelling. What such a call would do is read from its address and its body. // Guards: threats.md T27
 
-import type { Glob } from '../../../kit/text/glob.ts';
 import type { Sandbox } from '../../../path/sandbox.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { PackEntries } from '../../../protocols/git/objects/pack-entries.ts';
@@ -11,6 +10,7 @@ import { isProtectedBranch } from '../git/branch-rules.ts';
 import type { GitServer } from '../git/git-server.ts';
 import { judgeCommands } from '../git/judge-commands.ts';
 import { judgeContent } from '../git/judge-content.ts';
+import { forced, judgeDescribed } from '../git/judge-described.ts';
 import type { PushFinding } from '../git/push-finding.ts';
 import { branchDoubt, pathDoubt, refDoubt } from './plain-names.ts';
 
@@ -70,7 +70,7 @@ export async function judgeRefMoves(
 ): Promise<PushFinding[]> {
   // By force the server compares nothing: what was judged may be gone when it acts.
   if (force && !policy.allowForcePush) return [forced(ref)];
-  if (newId === zeroId) return judgeCommands(policy, sandbox, [{ oldId: someId, newId, ref }]);
+  if (newId === zeroId) return judgeDescribed(policy, sandbox, { ref, becomes: 'deleted' });
   const oldId = isNew ? zeroId : await valueOfRef(server, ref);
   if (oldId === null) return [unreadable(`${ref} is not on the server`)];
   const commands = [{ oldId, newId, ref }];
@@ -87,22 +87,8 @@ export function judgeFileWrite(
   branch: string,
   paths: readonly string[],
 ): PushFinding[] {
-  const findings = judgeCommands(policy, sandbox, [{ oldId: someId, newId: otherId, ref: `refs/heads/${branch}` }]);
-  for (const path of paths) {
-    const lower = path.toLowerCase();
-    const at = policy.protectedPaths.findIndex((glob) => glob.covers(lower) || leadsTo(lower, glob));
-    if (at >= 0) findings.push(protectedPath(path, at));
-  }
-  return findings;
+  return judgeDescribed(policy, sandbox, { ref: `refs/heads/${branch}`, becomes: 'moved', paths });
 }
-
-/** A file in the place of a directory that leads to protected paths takes them away. */
-function leadsTo(path: string, { text }: Glob): boolean {
-  return text.replace(/\*.*$/s, '').startsWith(`${path}/`);
-}
-
-const someId = '1'.repeat(40);
-const otherId = '2'.repeat(40);
 
 function judgeFile(write: RefWrite): PushFinding[] {
   const { branch } = write.body;
@@ -177,10 +163,10 @@ function judgeRename(write: RefWrite): PushFinding[] {
   const to = write.body.new_name;
   const odd = oddNames(branchDoubt(from), to === undefined ? 'give the new name as "new_name"' : branchDoubt(to));
   if (odd.length > 0) return odd;
-  return judgeCommands(write.policy, write.sandbox, [
-    { oldId: someId, newId: zeroId, ref: `refs/heads/${from}` },
-    { oldId: zeroId, newId: someId, ref: `refs/heads/${to}` },
-  ]);
+  return [
+    ...judgeDescribed(write.policy, write.sandbox, { ref: `refs/heads/${from}`, becomes: 'deleted' }),
+    ...judgeDescribed(write.policy, write.sandbox, { ref: `refs/heads/${to}`, becomes: 'created' }),
+  ];
 }
 
 async function valueOfRef(server: GitServer, ref: string): Promise<string | null> {
@@ -208,27 +194,5 @@ function unreadable(what: string): PushFinding {
     message: `what this call would write cannot be read from it: ${what}`,
     reason: 'could not be decided',
     hint: 'Say exactly which branch is to be written, or push it by git.',
-  };
-}
-
-function forced(ref: string): PushFinding {
-  return {
-    code: 'push.force',
-    ref,
-    rule: 'policy.allow_force_push',
-    message: `${ref} may not be moved by force`,
-    reason: 'force is not allowed',
-    hint: 'Leave "force" out, or write to a new branch. The operator can set policy.allow_force_push.',
-  };
-}
-
-function protectedPath(path: string, at: number): PushFinding {
-  return {
-    code: 'push.protected-path',
-    ref: null,
-    rule: `policy.protected_paths[${at}]`,
-    message: `${path} is a protected path`,
-    reason: 'a protected path',
-    hint: 'Leave it as it is, or ask a person to make that change.',
   };
 }

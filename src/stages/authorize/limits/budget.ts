@@ -2,6 +2,8 @@
 // request goes to a model, added to when its answer has said what it cost. What is in flight when a budget is used up
 // is still answered, and counts: that is how far a budget can be overrun. Nothing but requests to models is refused.
 
+import { LRUCache } from 'lru-cache';
+import { asciiWord } from '../../../kit/text/unseen.ts';
 import { enrich } from '../../../path/enrich.ts';
 import type { AnswerMeter, PastSpending, TokenUse, Used } from '../../../path/exchange/answer-meter.ts';
 import type { Identified, Injected, Permission } from '../../../path/flow.ts';
@@ -9,7 +11,6 @@ import { Refusal } from '../../../path/refusal.ts';
 import type { SharedTallies } from '../../../path/shared-store.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import type { BudgetLimits, BudgetPeriod, Budgets } from '../../../policy/compiled-limits.ts';
-import { KeptContexts } from './budget-context.ts';
 import { type Period, periodAt } from './budget-period.ts';
 import { ModelPrices } from './budget-prices.ts';
 import { modelRequest } from './budget-request.ts';
@@ -233,17 +234,12 @@ function keyOf(period: Period, name: string): string {
 
 function addedTo(before: Used | undefined, use: TokenUse, tokensIn: number, microDollars: number): Used {
   return {
-    model: use.model === null ? (before?.model ?? null) : printable(use.model),
+    model: use.model === null ? (before?.model ?? null) : asciiWord(use.model),
     tokensIn: (before?.tokensIn ?? 0) + tokensIn,
     tokensOut: (before?.tokensOut ?? 0) + use.output,
     microDollars: (before?.microDollars ?? 0) + microDollars,
     isEstimated: use.isEstimated || before?.isEstimated === true,
   };
-}
-
-/** It comes from the upstream, and is shown to people. */
-function printable(model: string): string {
-  return model.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, 80);
 }
 
 function inDollars(microDollars: number): string {
@@ -252,4 +248,30 @@ function inDollars(microDollars: number): string {
 
 function throwIf(refusal: Refusal | null): void {
   if (refusal !== null) throw refusal;
+}
+
+// What a provider keeps of conversations and reads again for every answer that goes on from there: the sandbox does not send it, and
+// an answer that is cut off before it is complete does not say how long it was. Remembers lengths by the names of answers,
+// so that nobody hides a long conversation by leaving early. Bounded; never a word of what was said.
+const maxAnswers = 4096;
+const maxSandboxes = 4096;
+
+export class KeptContexts {
+  /** Tokens of an answer and of all that it was given, by its id. */
+  readonly #answers = new LRUCache<string, number>({ max: maxAnswers });
+  /** The most that one answer was given, by sandbox. */
+  readonly #largest = new LRUCache<string, number>({ max: maxSandboxes });
+
+  /** The use with what it goes on from in it, where it does not say that itself. To be called once for each, in their order. */
+  complete(sandboxId: string, use: TokenUse): TokenUse {
+    const largest = this.#largest.get(sandboxId) ?? 0;
+    // Of a conversation, or of an answer that was long ago or elsewhere, nobody knows how long it is.
+    const kept = use.follows === null ? 0 : (this.#answers.get(use.follows) ?? largest);
+    const whole = { ...use, input: Math.max(use.input, kept) };
+    const given = whole.input + whole.cacheRead + whole.cacheWrite;
+    // One that is fetched again and cut off says less than before.
+    if (use.id !== null) this.#answers.set(use.id, Math.max(given + whole.output, this.#answers.get(use.id) ?? 0));
+    if (given > largest) this.#largest.set(sandboxId, given);
+    return whole;
+  }
 }

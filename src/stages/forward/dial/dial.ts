@@ -1,6 +1,6 @@
 // Opens connections to upstreams: TCP to a classified address, through the corporate proxy where there is one, then
 // TLS with the certificate always verified. Every failure becomes a refusal with the right status.
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect, connect as connectTcp, type Socket } from 'node:net';
 import {
   connect as connectTls,
   createSecureContext,
@@ -11,7 +11,8 @@ import {
 import { LRUCache } from 'lru-cache';
 import { Refusal } from '../../../path/refusal.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
-import { connectThroughProxy } from './chain-proxy.ts';
+import { parseResponseHead } from '../../../protocols/http1/response-head.ts';
+import { renderHead } from '../../../protocols/http1/write-head.ts';
 import { FairLookups } from './fair-lookups.ts';
 import { type FoundUpstream, type Lookup, pinnedUpstream, resolveUpstream } from './find-upstream.ts';
 import type { CircuitReport } from './upstream-circuits.ts';
@@ -219,4 +220,57 @@ function tlsFailure(host: string, cause: Error): Refusal {
     });
   }
   return new Refusal('upstream.connect', `no TLS connection to ${host} could be made`, { cause });
+}
+
+// Reaches an upstream through the operator's own HTTP proxy (`upstream.proxy`) by CONNECT. The proxy resolves the
+// name, so the address guard cannot look at it: the allowlist of names is what holds then (docs/adr/005).
+const maxHeadBytes = 16 * 1024;
+
+function connectThroughProxy(
+  proxy: { readonly host: string; readonly port: number },
+  host: string,
+  port: number,
+  instance: string,
+  timeoutMs: number,
+): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const authority = `${host}:${port}`;
+    const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true, keepAlive: true });
+    let head: Buffer = Buffer.alloc(0);
+    const fail = (message: string, cause?: unknown): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(new Refusal('upstream.proxy', message, { hint: 'Check upstream.proxy.', cause }));
+    };
+    const timer = setTimeout(() => fail(`the upstream proxy did not open a way to ${host} in time`), timeoutMs);
+    const onError = (cause: Error): void => fail('the upstream proxy could not be reached', cause);
+    const onClose = (): void => fail('the upstream proxy closed the connection');
+    const onData = (chunk: Buffer): void => {
+      head = Buffer.concat([head, chunk]);
+      let parsed: ReturnType<typeof parseResponseHead>;
+      try {
+        parsed = parseResponseHead(head, 0, maxHeadBytes, 'CONNECT');
+      } catch (cause) {
+        fail('the upstream proxy gave no readable answer', cause);
+        return;
+      }
+      if (parsed === null) return;
+      if (parsed.status !== 200) {
+        fail(`the upstream proxy refused ${authority} with status ${parsed.status}`);
+        return;
+      }
+      clearTimeout(timer);
+      socket.off('data', onData).off('error', onError).off('close', onClose);
+      socket.pause();
+      socket.on('error', () => socket.destroy());
+      // TLS speaks first from our side: bytes that come before it are not from the upstream we asked for.
+      if (parsed.headEnd < head.length) fail('the upstream proxy sent bytes of its own into the tunnel');
+      else resolve(socket);
+    };
+    socket.on('data', onData).on('error', onError).on('close', onClose);
+    socket.once('connect', () => {
+      const fields = ['Host', 'Via'];
+      socket.write(renderHead(`CONNECT ${authority} HTTP/1.1`, fields, [authority, `1.1 ${instance}`]), 'latin1');
+    });
+  });
 }

@@ -1,6 +1,7 @@
 // Once more with another credential: an upstream that answers 401 has done nothing, so the same request may go out again
 // when a new credential can be had. Once, never more; a second 401 is the client's to see.
 
+import { waitAtMost } from '../../../kit/wait-at-most.ts';
 import { enrich } from '../../../path/enrich.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
 import type { OutgoingRequest } from '../../../path/exchange/outgoing-request.ts';
@@ -65,15 +66,9 @@ async function unlessGone<T>(exchange: RetryExchange, pending: Promise<T>): Prom
 
 /** Null: there is none to be had, or not in time. Why not is told where it was tried. */
 async function renewed(renew: Renew): Promise<OutgoingRequest | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, renewTimeoutMs, null);
-  });
   try {
-    return await Promise.race([renew(), late]);
+    return await waitAtMost(renew(), renewTimeoutMs, () => null);
   } catch {
     return null;
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,8 +1,9 @@
 // What Docker says of a container becomes the facts that a registration stands on, or the reason why there can be none.
 // Pure: asks nobody, remembers nothing. An address is never taken from the registration without Docker saying the same.
 // Guards: threats.md T1
+
+import { canonicalAddress } from '../../../kit/canonical-address.ts';
 import type { DockerContainer } from '../../../kit/docker/docker-shapes.ts';
-import { canonicalAddress } from '../canonical-address.ts';
 import type { Registration } from '../registry/registration.ts';
 import { RegistrationError } from '../registry/registration-error.ts';
 import type { SandboxRecord, WitnessedContainer } from '../registry/sandbox-record.ts';

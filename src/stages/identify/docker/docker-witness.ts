@@ -2,12 +2,13 @@
 // dies, is paused, leaves its network or is started anew, which ends its registration at once. While Docker cannot be heard
 // nothing is believed: a record is then unconfirmed, and is not served until Docker has said again that all is as it was.
 // Guards: threats.md T1
+
+import { callerAddress } from '../../../kit/canonical-address.ts';
 import type { DockerApi } from '../../../kit/docker/docker-api.ts';
 import { DockerError } from '../../../kit/docker/docker-error.ts';
 import { DockerEvents } from '../../../kit/docker/docker-events.ts';
 import type { DockerContainer, DockerEvent } from '../../../kit/docker/docker-shapes.ts';
 import type { Log } from '../../../kit/text/log.ts';
-import { callerAddress } from '../canonical-address.ts';
 import type { Registration } from '../registry/registration.ts';
 import { RegistrationError } from '../registry/registration-error.ts';
 import type { SandboxRegistry } from '../registry/registry.ts';

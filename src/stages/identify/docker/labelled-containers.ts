@@ -2,13 +2,11 @@
 // after a restart, and for those that run already when Docker is first heard. Their end is the witness's business.
 import type { DockerApi } from '../../../kit/docker/docker-api.ts';
 import { DockerError } from '../../../kit/docker/docker-error.ts';
-import type { DockerContainer } from '../../../kit/docker/docker-shapes.ts';
+import { type DockerContainer, type DockerImage, labelPrefix } from '../../../kit/docker/docker-shapes.ts';
 import type { Log } from '../../../kit/text/log.ts';
 import type { SandboxRegistry } from '../registry/registry.ts';
 import type { SandboxRecord } from '../registry/sandbox-record.ts';
 import { nameOf } from './container-facts.ts';
-import { registrationFromLabels } from './container-labels.ts';
-import { refuseLabelsOfImage } from './image-labels.ts';
 
 export interface LabelParts {
   readonly api: () => DockerApi;
@@ -122,4 +120,107 @@ export class LabelledContainers {
     const hint = error instanceof Error && 'hint' in error ? error.hint : '';
     this.#parts.log.warn('a container is not registered by its labels', { container, why, ...(hint ? { hint } : {}) });
   }
+}
+
+// A container has the labels of its image besides those that were set for it, and Docker does not say which is which. Who
+// wrote an image must not say what it may do at the door: a label that the image has with the same value registers nothing.
+// Nor is such a label passed over: without it the container would be registered with more, or with less, than it says.
+// Guards: threats.md T99
+/** Throws a LabelError unless every label of the container was set for it. */
+export async function refuseLabelsOfImage(api: DockerApi, container: DockerContainer): Promise<void> {
+  const { labels: ofImage, image } = await labelsOfImage(api, container);
+  const inherited = Object.entries(container.Config.Labels).filter(([name, value]) => ofImage[name] === value);
+  if (inherited.length === 0) return;
+  const names = inherited.map(([name]) => name).join(', ');
+  throw new LabelError(
+    `${names}: set by its image ${image}, and only labels that were set for the container count`,
+    `Give the container another value for it (empty: none), or register it by hand: ${byHand(container)}`,
+  );
+}
+
+async function labelsOfImage(
+  api: DockerApi,
+  container: DockerContainer,
+): Promise<{ labels: Readonly<Record<string, string>>; image: string }> {
+  const { Image: id, Config: config } = container;
+  const image = `${config.Image} (${id.slice(0, 19)})`;
+  const unseen = (why: string): LabelError =>
+    new LabelError(
+      `its image ${image} cannot be looked at, so whose labels it has is not known: ${why}`,
+      `Make the container anew from an image that Docker has, or register it by hand: ${byHand(container)}`,
+    );
+  if (id === '') throw unseen('Docker, or an older `sallyport docker-view`, does not say which it is');
+  const platform = container.ImageManifestDescriptor?.platform ?? null;
+  let found: DockerImage;
+  try {
+    found = await api.inspectImage(id, platform);
+  } catch (error) {
+    if (error instanceof DockerError) throw unseen(error.message);
+    throw error;
+  }
+  if (found.Config == null) throw unseen('Docker does not have its configuration');
+  const isSame = platform === null || (found.Os === platform.os && found.Architecture === platform.architecture);
+  const isVariant = platform === null || platform.variant === '' || found.Variant === platform.variant;
+  if (!isSame || !isVariant) throw unseen('Docker tells of it for another platform');
+  return { labels: found.Config.Labels, image };
+}
+
+function byHand(container: DockerContainer): string {
+  return `sallyport register --container ${nameOf(container)}`;
+}
+
+// The labels of a container become a registration: `sallyport.repos=owner/a,owner/b` and the like. A label that is not known
+// registers nothing, because a misspelt restriction would otherwise be none.
+interface LabelledContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Label, without its prefix: it is the key of the registration; whether it is a list. */
+const known = new Map([
+  ['id', false],
+  ['repos', true],
+  ['auth_mode', false],
+  ['allowed_branches', true],
+  ['credentials', true],
+]);
+
+export class LabelError extends Error {
+  override readonly name = 'LabelError';
+  readonly hint: string;
+
+  constructor(message: string, hint = '') {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** As `POST /internal/containers` takes it, which judges the values. Throws a LabelError for a label it does not know. */
+export function registrationFromLabels({ id, name, labels }: LabelledContainer): Record<string, unknown> {
+  const registration: Record<string, unknown> = { container_id: id };
+  for (const [label, value] of Object.entries(labels)) {
+    const key = label.slice(labelPrefix.length);
+    const isList = known.get(key);
+    if (!label.startsWith(labelPrefix) || isList === undefined) {
+      const all = [...known.keys()].map((one) => labelPrefix + one);
+      throw new LabelError(`${label} is not a label of Sallyport (labels: ${all.join(', ')})`);
+    }
+    registration[key] = isList ? listOf(value) : value.trim();
+  }
+  // So that it is found again under the same id after a restart.
+  return { id: idFrom(name), ...registration };
+}
+
+/** Empty: an empty list, which allows nothing. */
+function listOf(value: string): string[] {
+  return value
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+}
+
+/** A name is longer at most, and may have capitals. */
+function idFrom(name: string): string {
+  return name.toLowerCase().slice(0, 63);
 }

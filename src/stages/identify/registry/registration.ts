@@ -1,9 +1,9 @@
 // The JSON of `POST /internal/containers` becomes a registration, or every error in it at once. Unknown keys are
 // errors: a misspelt `proof` must not become a sandbox that proves nothing. Never looks at the registry itself.
 import * as z from 'zod';
+import { canonicalAddress, isCallable } from '../../../kit/canonical-address.ts';
 import { canonicalRepositoryPattern } from '../../../kit/text/repository-name.ts';
 import type { AuthMode, ProofKind } from '../../../path/sandbox.ts';
-import { canonicalAddress, isCallable } from '../canonical-address.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { WitnessedContainer } from './sandbox-record.ts';
 

@@ -1,9 +1,9 @@
 // What this process knows of the registrations in the store: reading them is synchronous and cheap, every request does it.
 // Follows what other gateways and workers change; what they have ended ends here too, with its connections. Changes nothing
 // in the store but what was ended here while the store was away.
+import { canonicalAddress } from '../../../kit/canonical-address.ts';
+import { NewestMap } from '../../../kit/newest-map.ts';
 import type { RegistrationChange, RegistrationStore, StoredRegistration } from '../../../path/shared-store.ts';
-import { canonicalAddress } from '../canonical-address.ts';
-import { GoneRegistrations, type Verdict } from './gone-registrations.ts';
 import { socketPathOf } from './make-record.ts';
 import { SandboxIndex } from './sandbox-index.ts';
 import { SandboxRecord, type StoredSandbox } from './sandbox-record.ts';
@@ -185,5 +185,34 @@ export class SandboxReplica {
         this.onFailure(error);
       }
     }
+  }
+}
+
+// What is over stays over: a clock that is set back, or a store that has not heard of it yet, does not bring a registration
+// back. Remembers a bounded number, the oldest are forgotten first.
+const maxRemembered = 10_000;
+
+interface Gone {
+  readonly createdAt: string;
+  /** It was removed here; false: its time was over. */
+  readonly wasRemoved: boolean;
+  readonly expiresAtMs: number;
+}
+
+type Verdict = 'new' | 'over' | 'removed';
+
+class GoneRegistrations {
+  readonly #gone = new NewestMap<string, Gone>(maxRemembered);
+
+  note({ id, createdAt, expiresAtMs }: SandboxRecord, wasRemoved: boolean): void {
+    this.#gone.set(id, { createdAt, expiresAtMs, wasRemoved });
+  }
+
+  /** Of one whose time was over here, another gateway may have moved the end. */
+  judge({ id, expiresAtMs }: StoredRegistration, { created_at: createdAt }: StoredSandbox): Verdict {
+    const gone = this.#gone.get(id);
+    if (gone === undefined || gone.createdAt !== createdAt) return 'new';
+    if (gone.wasRemoved) return 'removed';
+    return expiresAtMs > gone.expiresAtMs ? 'new' : 'over';
   }
 }

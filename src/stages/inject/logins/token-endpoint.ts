@@ -1,8 +1,15 @@
 // Token endpoints as sandboxes see them: an agent that finds its login expired asks for a new one, and gets placeholders of
 // the right shape from here. Nothing is forwarded and no real token is in sight. Only a placeholder is ever exchanged: a
 // login that is begun in a sandbox would put real tokens there, so it is refused.
-
 import { placeholderSigns } from '../../../kit/text/placeholder.ts';
+import {
+  claudeScopes,
+  googleScopes,
+  type PlaceholderTokens,
+  placeholderAccount,
+  placeholderTokens,
+} from '../../../kit/text/placeholder-tokens.ts';
+import { asciiWord } from '../../../kit/text/unseen.ts';
 import { fieldsToSend } from '../../../path/enrich.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { OwnAnswer } from '../../../path/exchange/outgoing-request.ts';
@@ -11,8 +18,6 @@ import { payloadExchange } from '../../../path/exchange/wrappers.ts';
 import type { Authorized } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { CredentialSpec, TokenAnswer, TokenEndpoint } from '../../../policy/compiled.ts';
-import { madeAnswer } from './token-endpoint-answers.ts';
-import { type TokenRequest, tokenRequestIn } from './token-endpoint-request.ts';
 
 /** A request for tokens has a few hundred bytes; one with an assertion in it some thousand. */
 const maxBodyBytes = 64 * 1024;
@@ -80,7 +85,7 @@ async function bodyOf(flow: Authorized): Promise<TokenRequest> {
 function refuseOtherGrants(flow: Authorized, spec: CredentialSpec, body: TokenRequest): void {
   const grant = body.get('grant_type');
   if (grant !== 'refresh_token') {
-    const asked = grant === undefined ? 'something else' : `a new login (grant_type ${printable(grant)})`;
+    const asked = grant === undefined ? 'something else' : `a new login (grant_type ${asciiWord(grant)})`;
     throw loginOutside(flow, spec, `asks for ${asked}, and only a login that is there is renewed here`);
   }
   refuseStranger(flow, spec, [body.get('refresh_token') ?? '']);
@@ -108,7 +113,96 @@ function loginOutside({ canonical }: Authorized, spec: CredentialSpec, what: str
   });
 }
 
-/** What a sandbox wrote goes back to it and into the journal: short, and no surprises. */
-function printable(text: string): string {
-  return text.replace(/[^\x21-\x7e]/g, '?').slice(0, 80);
+// What a token endpoint says to a sandbox, in the words of each provider. Made of placeholders alone: the same for every
+// sandbox and every login, so that nothing of the real one can be in it.
+function madeAnswer(kind: TokenAnswer, credential: string, nowMs: number): object {
+  switch (kind) {
+    case 'claude': {
+      const tokens = placeholderTokens('claude', credential, nowMs);
+      return { ...bearer(tokens), refresh_token: tokens.refreshToken, scope: claudeScopes.join(' ') };
+    }
+    case 'chatgpt': {
+      const tokens = placeholderTokens('chatgpt', credential, nowMs);
+      return { ...bearer(tokens), refresh_token: tokens.refreshToken, id_token: tokens.idToken };
+    }
+    case 'google':
+      // Google keeps a refresh token as it is, and says nothing of it.
+      return { ...bearer(placeholderTokens('google', credential, nowMs)), scope: googleScopes.join(' ') };
+    case 'google-tokeninfo':
+      return tokenInfo(placeholderTokens('google', credential, nowMs), nowMs);
+    case 'chatgpt-accounts':
+      return chatgptAccounts;
+    case 'generic': {
+      const tokens = placeholderTokens('generic', credential, nowMs);
+      return { ...bearer(tokens), refresh_token: tokens.refreshToken };
+    }
+  }
+}
+
+function bearer({ accessToken, expiresInSeconds }: PlaceholderTokens): object {
+  return { token_type: 'Bearer', access_token: accessToken, expires_in: expiresInSeconds };
+}
+
+/** Google gives its numbers as text. */
+function tokenInfo({ expiresInSeconds }: PlaceholderTokens, nowMs: number): object {
+  return {
+    azp: 'sallyport',
+    aud: 'sallyport',
+    scope: googleScopes.join(' '),
+    exp: String(Math.floor(nowMs / 1000) + expiresInSeconds),
+    expires_in: String(expiresInSeconds),
+    access_type: 'offline',
+  };
+}
+
+/** Codex wants its own account among them, which has a placeholder for a name: the real list would not have it. */
+const chatgptAccounts = {
+  accounts: [
+    {
+      id: placeholderAccount,
+      name: null,
+      structure: 'personal',
+      plan_type: 'plus',
+      workspace_backend_origin: 'NO_CONSTRAINT',
+      account_routing_override: 'NO_CONSTRAINT',
+    },
+  ],
+  account_ordering: [placeholderAccount],
+  default_account_id: placeholderAccount,
+};
+
+// A request for tokens as clients write it: a form (RFC 6749 section 6) or JSON with the same names. Reads names and texts
+// and nothing else; what it cannot read it does not guess.
+/** Members that are text, each once. */
+type TokenRequest = ReadonlyMap<string, string>;
+
+/** Null: not understood. An empty body asks for nothing, and is understood. */
+function tokenRequestIn(body: Buffer, headers: HeaderList): TokenRequest | null {
+  if (body.length === 0) return new Map();
+  const coding = headers.get('content-encoding');
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'identity') return null;
+  const type = (headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
+  const text = body.toString('utf8');
+  if (type === 'application/json' || type.endsWith('+json')) return fromJson(text);
+  if (type === 'application/x-www-form-urlencoded') return fromForm(text);
+  return null;
+}
+
+function fromJson(text: string): TokenRequest | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const members = Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return new Map(members);
+}
+
+/** A name that comes twice could mean either (RFC 6749 section 3.2 forbids it). */
+function fromForm(text: string): TokenRequest | null {
+  const pairs = [...new URLSearchParams(text)];
+  const members = new Map(pairs);
+  return members.size === pairs.length ? members : null;
 }

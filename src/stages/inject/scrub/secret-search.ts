@@ -2,7 +2,6 @@
 // is so long that its beginning covers one of the places where a piece is compared; what is escaped shows a sign.
 import { byteOfEscape, bytesOfEscape, lineEnd, maxEscapeBytes, readEscape, signs, unfinished } from './match-form.ts';
 import { type Form, formsOf, minSecretBytes } from './secret-forms.ts';
-import { hashOf, maskOf, pieceAt, pieceBytes, SecretPieces } from './secret-pieces.ts';
 import { SecretTree } from './secret-tree.ts';
 
 export interface SecretPattern<L> {
@@ -14,6 +13,7 @@ export interface SecretPattern<L> {
 const longStride = 64;
 const shortStride = 32;
 const fewPatterns = 32;
+const pieceBytes = 4;
 /** What may lie between two characters of a piece: more line ends than one in a row end a form. */
 const maxReads = 2 * pieceBytes;
 
@@ -201,4 +201,59 @@ function signsIn(word: number): number {
   const reference = (word & 0xfcfcfcfc) ^ 0x24242424;
   const backslash = word ^ 0x5c5c5c5c;
   return ((reference - 0x01010101) & ~reference) | ((backslash - 0x01010101) & ~backslash);
+}
+
+// Which pieces of four bytes occur at the beginnings of forms: three bits of one word for each, found by hashing. It may
+// say yes in vain, never no: it decides only where to look closely. Grows with what is added, so that it stays right to
+// say no mostly, and is no larger than that takes: a look that no cache answers costs more than a few in vain.
+const leastWords = 2 ** 11;
+const mostWords = 2 ** 19;
+/** So many pieces to a word at most: one look in a hundred is in vain then. */
+const piecesInWord = 2;
+
+class SecretPieces {
+  /** The word of a piece is number hashOf(piece, shift), and all bits of maskOf(piece) are set in it. */
+  words = new Int32Array(leastWords);
+  shift = 32 - Math.log2(leastWords);
+  /** Those that must be put into a larger table; none when there will be no larger one. */
+  #pieces: number[] = [];
+
+  add(piece: number): void {
+    this.#mark(piece);
+    if (this.words.length === mostWords) return;
+    this.#pieces.push(piece);
+    if (this.#pieces.length > piecesInWord * this.words.length) this.#grow();
+  }
+
+  has(piece: number): boolean {
+    const mask = maskOf(piece);
+    return (this.words[hashOf(piece, this.shift)]! & mask) === mask;
+  }
+
+  #mark(piece: number): void {
+    this.words[hashOf(piece, this.shift)]! |= maskOf(piece);
+  }
+
+  #grow(): void {
+    this.shift--;
+    this.words = new Int32Array(2 * this.words.length);
+    for (const piece of this.#pieces) this.#mark(piece);
+    if (this.words.length === mostWords) this.#pieces = [];
+  }
+}
+
+/** Fibonacci hashing: the high bits of a product with 2^32 / golden ratio. */
+function hashOf(piece: number, shift: number): number {
+  return Math.imul(piece, 0x9e3779b1) >>> shift;
+}
+
+/** Of another product: bits of the same one would follow from the word. */
+function maskOf(piece: number): number {
+  const hash = Math.imul(piece, 0x85ebca6b);
+  return (1 << (hash >>> 27)) | (1 << (hash >>> 22)) | (1 << (hash >>> 17));
+}
+
+/** The piece at `at`, as DataView.getInt32() reads it in little-endian order. */
+function pieceAt(bytes: Uint8Array, at: number): number {
+  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 }

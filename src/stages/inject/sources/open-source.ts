@@ -1,5 +1,7 @@
 // From where the configuration says a credential comes from to the source that brings it. Sources inside of others (a
 // private key, a passphrase) are opened here too, and what they yield is noted before anyone sees it.
+
+import type { Secret } from '../../../path/secret.ts';
 import type { PlainSource, SourceSpec } from '../../../policy/compiled.ts';
 import { AwsKeysSource } from '../aws/aws-keys-source.ts';
 import { AwsProfileSource } from '../aws/aws-profile-source.ts';
@@ -12,8 +14,7 @@ import { FileSource } from './file-source.ts';
 import { type GithubAppPorts, GithubAppSource } from './github-app-source.ts';
 import { KeyringSource } from './keyring-source.ts';
 import { MemorySource } from './memory-source.ts';
-import { NotedSource } from './noted-source.ts';
-import type { SecretSource } from './secret-source.ts';
+import { atHand, type SecretAsker, type SecretSource } from './secret-source.ts';
 import type { UserKey, UserKeys } from './user-keys.ts';
 
 /** `isPair`: its value is a pair of keys that requests are signed with. */
@@ -92,4 +93,42 @@ export function createOpenSource(parts: SourceParts): OpenSource {
     const source = open(name, spec);
     return isPair ? new AwsKeysSource(source, (secret) => known.note(secret), now) : source;
   };
+}
+
+// A source inside of another: the private key behind a token, the identity behind an age file. Whatever it yields is noted
+// among the values that must not come back or go out, before the source around it sees it.
+class NotedSource implements SecretSource {
+  readonly #source: SecretSource;
+  readonly #known: KnownSecrets;
+
+  constructor(source: SecretSource, known: KnownSecrets) {
+    this.#source = source;
+    this.#known = known;
+  }
+
+  get problem(): string | null {
+    return this.#source.problem ?? null;
+  }
+
+  current(asker: SecretAsker | null): Secret | null | Promise<Secret | null> {
+    const found = this.#source.current(asker);
+    return found instanceof Promise ? found.then((secret) => this.#note(secret)) : this.#note(found);
+  }
+
+  async renewed(refused: Secret, asker: SecretAsker | null): Promise<Secret | null> {
+    return this.#note((await this.#source.renewed?.(refused, asker)) ?? null);
+  }
+
+  listed(): Secret | null {
+    return this.#note(atHand(this.#source));
+  }
+
+  async close(): Promise<void> {
+    await this.#source.close?.();
+  }
+
+  #note(secret: Secret | null): Secret | null {
+    if (secret !== null) this.#known.note(secret);
+    return secret;
+  }
 }

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { FeedSample } from '../../../../src/gateway/dashboard/feed-sample.ts';
-import { PageData } from '../../../../src/gateway/dashboard/page-data.ts';
+import { PageData, RefusalGroups, TrafficHistory } from '../../../../src/gateway/dashboard/page-data.ts';
+import { FeedSample } from '../../../../src/gateway/dashboard/page-streams.ts';
 import { RecentRecords } from '../../../../src/gateway/dashboard/recent-records.ts';
-import { RefusalGroups } from '../../../../src/gateway/dashboard/refusal-groups.ts';
 import { SandboxLoad } from '../../../../src/gateway/dashboard/sandbox-load.ts';
-import { TrafficHistory } from '../../../../src/gateway/dashboard/traffic-history.ts';
 import { keepSource } from '../../../../src/policy/load/policy-source.ts';
 import { handMadePolicy } from '../../../support/hand-made-policy.ts';
 import { fedRecord } from '../../../support/page-ground.ts';

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { escapeUnseen } from '../../../../src/kit/text/unseen.ts';
+import { escapeUnseen, replaceUnseen, shortened } from '../../../../src/kit/text/unseen.ts';
 
 // Plain JavaScript for browsers: no module of ours imports it.
 const page = pathToFileURL('dashboard/text.js').href;
@@ -25,4 +25,12 @@ test('a character that is not seen becomes its code', () => {
   expect(escapeUnseen('a\u001b[2J\u00ad\u202e\u3164\u{e0041}\ud800')).toBe(
     'a\\x1b[2J\\xad\\u202e\\u3164\\u{e0041}\\ud800',
   );
+});
+
+test('or whatever is to stand in its place', () => {
+  expect(replaceUnseen('a\u001b[2J\u202e b', '?')).toBe('a?[2J? b');
+});
+
+test('a text that is too long ends in a sign of it', () => {
+  expect([shortened('abcd', 4), shortened('abcde', 4)]).toEqual(['abcd', 'abc…']);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { findPackages } from '../../../../src/policy/init/find-packages.ts';
 import { findRepository, remotesIn } from '../../../../src/policy/init/find-remotes.ts';
+import { findPackages } from '../../../../src/policy/init/survey.ts';
 
 const told = (config: string) => remotesIn(config).map(({ name, host, repository }) => `${name} ${host} ${repository}`);
 const remote = (url: string, name = 'origin') => `[remote "${name}"]\n\turl = ${url}\n\tfetch = +refs/heads/*:x\n`;

@@ -4,8 +4,12 @@ import { addAllowEntries } from '../../../../src/policy/edit/edit-policy.ts';
 import { knownHosts } from '../../../../src/policy/explain/known-hosts.ts';
 import type { ReadHost } from '../../../../src/policy/learn/observe.ts';
 import { proposeEntries, type ReadingPreset } from '../../../../src/policy/learn/propose.ts';
-import { publicSuffixes } from '../../../../src/policy/learn/public-suffixes.ts';
-import { isShared, ownersDomain, ownSharedDomains } from '../../../../src/policy/learn/shared-suffixes.ts';
+import {
+  isShared,
+  ownersDomain,
+  ownSharedDomains,
+  publicSuffixes,
+} from '../../../../src/policy/learn/public-suffixes.ts';
 import { loadPolicyText } from '../../../../src/policy/load/load-policy.ts';
 import { thisMachine } from '../../../../src/policy/load/machine-files.ts';
 import { handMadePolicy } from '../../../support/hand-made-policy.ts';

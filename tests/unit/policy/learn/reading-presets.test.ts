@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readingPresets } from '../../../../src/policy/learn/reading-presets.ts';
+import { readingPresets } from '../../../../src/policy/learn/conclude.ts';
 import { embeddedDefault } from '../../../../src/policy/load/load-policy.ts';
 import { policyOf, pretendMachine } from '../pretend-machine.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { JournalEvidence } from '../../../../src/prove/redteam/journal-evidence.ts';
+import { JournalEvidence } from '../../../../src/prove/redteam/run-attacks.ts';
 
 let folder: string;
 

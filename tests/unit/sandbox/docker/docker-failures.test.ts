@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { checkContainerProcess } from '../../../../src/sandbox/docker/docker.ts';
 import { createDockerCommand, explainDocker } from '../../../../src/sandbox/docker/docker-command.ts';
-import { checkContainerProcess } from '../../../../src/sandbox/docker/docker-namespace.ts';
 import { startFailure } from '../../../../src/sandbox/docker/docker-sandbox.ts';
 
 describe('what docker says becomes words for the user', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bubblewrapArguments } from '../../../../src/sandbox/namespace/bubblewrap-arguments.ts';
+import { bubblewrapArguments } from '../../../../src/sandbox/namespace/bubblewrap.ts';
 import type { Mount, SandboxPlan } from '../../../../src/sandbox/run/sandbox-plan.ts';
 
 const surroundings = { user: { uid: 7, gid: 8 }, filterDescriptor: 6, releaseDescriptor: 7, readOnlyKernelPaths: [] };

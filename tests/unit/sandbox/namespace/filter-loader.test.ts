@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findFilterLoader } from '../../../../src/sandbox/namespace/filter-loader.ts';
+import { findFilterLoader } from '../../../../src/sandbox/namespace/plain-unshare.ts';
 import { seccompProgram } from '../../../../src/sandbox/namespace/seccomp.ts';
 
 const attempt = 'import socket\ntry: socket.socket(40); print("open")\nexcept OSError as e: print(e.errno)';

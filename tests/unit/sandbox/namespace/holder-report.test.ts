@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { HolderReport } from '../../../../src/sandbox/namespace/holder-report.ts';
+import { HolderReport } from '../../../../src/sandbox/namespace/namespace-holder.ts';
 
 const never = new Promise<never>(() => {});
 

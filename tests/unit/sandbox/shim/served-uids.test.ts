@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkUids, lookAtOwnUser, parseUids } from '../../../../src/sandbox/shim/served-uids.ts';
+import { checkUids, lookAtOwnUser, parseUids } from '../../../../src/sandbox/shim/start-shim.ts';
 
 const own = { uids: [10_001, 10_001], seesEveryUid: true, overflowUid: 65_534 };
 

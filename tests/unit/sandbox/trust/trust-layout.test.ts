@@ -15,9 +15,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { prepareTrust, type Trust } from '../../../../src/sandbox/trust/prepare-trust.ts';
+import { prepareTrust, subjectHash, type Trust } from '../../../../src/sandbox/trust/prepare-trust.ts';
 import { certificatesIn } from '../../../../src/sandbox/trust/trust-bundle.ts';
-import { subjectHash } from '../../../../src/sandbox/trust/trust-subject-hash.ts';
 import { makeTestCa } from '../../../support/test-ca.ts';
 
 const made: string[] = [];

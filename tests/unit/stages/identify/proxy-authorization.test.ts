@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readProxyAuthorization } from '../../../../src/stages/identify/proxy-authorization.ts';
+import { readProxyAuthorization } from '../../../../src/stages/identify/identify-caller.ts';
 import { basic } from '../../../support/hand-made-flow.ts';
 
 describe('Proxy-Authorization carries a secret in two forms', () => {

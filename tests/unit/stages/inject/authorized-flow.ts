@@ -8,8 +8,8 @@ import { accepted } from '../../../../src/path/stamps/accepted.ts';
 import { granted } from '../../../../src/path/stamps/granted.ts';
 import { proven } from '../../../../src/path/stamps/proven.ts';
 import { Trail } from '../../../../src/path/trail.ts';
+import { tokenEndpointsOf } from '../../../../src/policy/compile.ts';
 import type { CompiledPolicy, CredentialSpec, HostPattern, PathPattern } from '../../../../src/policy/compiled.ts';
-import { tokenEndpointsOf } from '../../../../src/policy/token-endpoints.ts';
 import { InjectStage, type Secrets } from '../../../../src/stages/inject/inject-stage.ts';
 
 export function host(text: string): HostPattern {

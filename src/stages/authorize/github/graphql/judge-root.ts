@@ -4,11 +4,9 @@ import type { FieldNode } from 'graphql/language/index.js';
 import { canonicalRepository } from '../../../../kit/text/repository-name.ts';
 import type { GithubEffect } from '../../../../path/github-effects.ts';
 import type { ArgumentValues } from './argument-values.ts';
-import type { GraphqlInputs } from './graphql-inputs.ts';
-import { nodeIdsOf, requireNodeId } from './node-arguments.ts';
+import type { GraphqlInputs, InputField } from './graphql-inputs.ts';
 import { readNodeId } from './node-id.ts';
-import { notJudged } from './refuse-graphql.ts';
-import { repositoryOfSearch } from './search-text.ts';
+import { notJudged, notTied } from './refuse-graphql.ts';
 import type { Place } from './walk-selection.ts';
 
 /** What a root field asks for. */
@@ -136,4 +134,93 @@ function nodesIn(name: string, values: ArgumentValues): RootAsk {
     return { ...nothing, name, effect: 'read-public', start: { view: 'ref', bound: false } };
   }
   return { ...nothing, name, effect: 'read', ids, start: { view: 'full', bound: true } };
+}
+
+// Finds every node id in the input of a mutation, by the table of input types, wherever it is nested. A value of another
+// form than the table says is refused: it could be read as an id by GitHub and not by us.
+// References to people and teams: they are named, nothing of theirs is changed or shown. A bot that is made an assignee
+// begins to work, so bots are not among them.
+const accountArguments = new Set(['assigneeIds', 'userIds', 'teamIds']);
+
+/** The ids that must be tied to a repository. */
+function nodeIdsOf(mutation: string, input: unknown, inputs: GraphqlInputs): string[] {
+  const fields = inputs.ofMutation(mutation);
+  if (fields === null) throw notJudged(`the input of ${mutation} is not known`);
+  const ids: string[] = [];
+  collect(fields, input, `${mutation}.input`, inputs, ids);
+  return ids;
+}
+
+function collect(
+  fields: ReadonlyMap<string, InputField>,
+  value: unknown,
+  path: string,
+  inputs: GraphqlInputs,
+  ids: string[],
+): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notJudged(`${path} is not an object`);
+  for (const [name, inner] of Object.entries(value)) {
+    const field = fields.get(name);
+    const place = `${path}.${name}`;
+    if (field === undefined) throw notJudged(`${place} is not known`, 'Leave this field out.');
+    if (field.type === null || inner === null) continue;
+    // One value stands for a list of one.
+    if (Array.isArray(inner) && !field.isList) throw notJudged(`${place} is a list`);
+    for (const item of Array.isArray(inner) ? inner : [inner]) {
+      if (field.type === 'ID') collectId(name, item, place, ids);
+      else collect(inputs.ofType(field.type)!, item, place, inputs, ids);
+    }
+  }
+}
+
+function collectId(name: string, value: unknown, place: string, ids: string[]): void {
+  const id = requireNodeId(value, place);
+  if (readNodeId(id)!.isPerson && accountArguments.has(name)) return;
+  ids.push(id);
+}
+
+/** A string in one of the forms of GitHub's ids; a number would be read as one too. */
+function requireNodeId(value: unknown, place: string): string {
+  if (typeof value === 'string' && readNodeId(value) !== null) return value;
+  throw notTied(`${place} is not the id of a node`);
+}
+
+// Whether the text of a search stays within one repository of the sandbox. GitHub adds up several repo:, org: and user:
+// qualifiers, and knows OR and brackets: so exactly one repo: and none of the rest, wherever in the text it stands.
+// Qualifiers that narrow a search for issues and pull requests. All others could widen it.
+const narrowing = new Set(
+  `repo is state type author assignee mentions commenter involves label milestone in no has base head created updated closed
+   merged comments interactions reactions draft review reviewed-by review-requested user-review-requested
+   team-review-requested team status sort linked reason language archived locked app`.split(/\s+/),
+);
+
+// Words between plain spaces. A quote may stand only around a whole word or a whole value, so that there is one reading of
+// where it ends: in quotes, repo: would be text and bind nothing.
+const plainWord = /^[^\s"\\()]+$/;
+const quotedWord = /^(-?[\w-]+:)?"[^"\\]*"$/;
+
+/** The one repository that is searched. */
+export function repositoryOfSearch(text: string): string {
+  if (/[^\S ]/.test(text)) throw unbound('only plain spaces may stand between its words');
+  const repositories: string[] = [];
+  for (const word of text.match(/(?:[^ "]|"[^"]*"?)+/g) ?? []) {
+    if (!plainWord.test(word) && !quotedWord.test(word)) throw unbound('brackets and stray quotes are not understood');
+    if (/^(?:OR|NOT)$/i.test(word)) throw unbound('OR and NOT are not understood');
+    const colon = word.startsWith('"') || word.startsWith('-"') ? -1 : word.indexOf(':');
+    if (colon < 0) continue;
+    const qualifier = word.slice(0, colon).toLowerCase();
+    if (!narrowing.has(qualifier.replace(/^-/, ''))) throw unbound(`"${qualifier}:" does not narrow a search`);
+    if (qualifier.endsWith('repo')) repositories.push(word);
+  }
+  const parts = /^repo:([\w.-]+)\/([\w.-]+)$/.exec(repositories[0] ?? '');
+  const repository = parts === null ? null : canonicalRepository(parts[1]!, parts[2]!);
+  if (repositories.length !== 1 || repository === null) throw unbound('it must name exactly one repository');
+  return repository;
+}
+
+function unbound(what: string): Error {
+  return notJudged(
+    `this search is not bound to one repository: ${what}`,
+    'Write repo:OWNER/NAME once, and only qualifiers such as is:, state:, author:, label:.',
+  );
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseCommit } from '../../../../../src/protocols/git/objects/object-commit.ts';
 import { EMPTY_TREE_ID, oidOf } from '../../../../../src/protocols/git/objects/object-id.ts';
-import { parseTag } from '../../../../../src/protocols/git/objects/object-tag.ts';
 import { isDirectory, leadsElsewhere, parseTree } from '../../../../../src/protocols/git/objects/object-tree.ts';
+import { parseTag } from '../../../../../src/protocols/git/objects/pack-objects.ts';
 import { commitText, treeText } from './pack-builder.ts';
 
 const one = '1'.repeat(40);

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { syntheticAddresses } from '../../../../../src/kit/synthetic-address.ts';
+import { DnsStream } from '../../../../../src/stages/accept/dns/dns-door.ts';
 import { DnsRate } from '../../../../../src/stages/accept/dns/dns-rate.ts';
-import { DnsStream } from '../../../../../src/stages/accept/dns/dns-stream.ts';
 import {
   addressesIn,
   type DnsGround,

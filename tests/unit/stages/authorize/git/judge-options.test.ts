@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judgeOptions } from '../../../../../src/stages/authorize/git/judge-options.ts';
+import { judgeOptions } from '../../../../../src/stages/authorize/git/judge-push.ts';
 
 describe('a push option is an order to the server', () => {
   test.each([

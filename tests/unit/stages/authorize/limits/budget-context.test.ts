@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TokenUse } from '../../../../../src/path/exchange/answer-meter.ts';
-import { KeptContexts } from '../../../../../src/stages/authorize/limits/budget-context.ts';
+import { KeptContexts } from '../../../../../src/stages/authorize/limits/budget.ts';
 
 function use(over: Partial<TokenUse>): TokenUse {
   const nothing = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };

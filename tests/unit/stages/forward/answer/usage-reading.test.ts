@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ClientGone } from '../../../../../src/path/exchange/client-gone.ts';
 import { Refusal } from '../../../../../src/path/refusal.ts';
-import { UsageEvents } from '../../../../../src/stages/forward/answer/usage-events.ts';
+import { UsageEvents } from '../../../../../src/stages/forward/answer/usage-reading.ts';
 import { UsageScan } from '../../../../../src/stages/forward/answer/usage-scan.ts';
 import { UsageTally } from '../../../../../src/stages/forward/answer/usage-tally.ts';
 import { head, pour } from './scrub-ground.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { whyNotDial } from '../../../../../src/stages/forward/dial/address-guard.ts';
+import { whyNotDial } from '../../../../../src/stages/forward/dial/find-upstream.ts';
 
 /** IANA special-purpose registries, as first and last of each range. */
 const closed: [string, string, string][] = [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { containerShape, type DockerContainer } from '../../../../../src/kit/docker/docker-shapes.ts';
 import { settleRegistration, whatChanged } from '../../../../../src/stages/identify/docker/container-facts.ts';
-import { LabelError, registrationFromLabels } from '../../../../../src/stages/identify/docker/container-labels.ts';
+import { LabelError, registrationFromLabels } from '../../../../../src/stages/identify/docker/labelled-containers.ts';
 import { makeRecord } from '../../../../../src/stages/identify/registry/make-record.ts';
 import { readRegistration } from '../../../../../src/stages/identify/registry/registration.ts';
 import type { SandboxRecord } from '../../../../../src/stages/identify/registry/sandbox-record.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { DockerApi } from '../../../../../src/kit/docker/docker-api.ts';
 import { DockerError } from '../../../../../src/kit/docker/docker-error.ts';
 import type { DockerContainer, DockerImage, DockerPlatform } from '../../../../../src/kit/docker/docker-shapes.ts';
-import { refuseLabelsOfImage } from '../../../../../src/stages/identify/docker/image-labels.ts';
+import { refuseLabelsOfImage } from '../../../../../src/stages/identify/docker/labelled-containers.ts';
 
 const id = `sha256:${'ab'.repeat(32)}`;
 const arm: DockerPlatform = { os: 'linux', architecture: 'arm', variant: 'v7' };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import { Secret } from '../../../../../src/path/secret.ts';
-import { scrubForStorage } from '../../../../../src/stages/inject/lfs/lfs-storage-scrub.ts';
+import { scrubForStorage } from '../../../../../src/stages/inject/lfs/lfs-storage-request.ts';
 import { scrubFor } from '../../../../../src/stages/inject/scrub/secret-scrub.ts';
 
 const signature = 'f2ef6e5f4d0f95cf6e5f4d0f95cf33aa17d0f95cf6e5f4d0f95cf33aa17cafe0';

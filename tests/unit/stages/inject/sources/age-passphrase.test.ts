@@ -1,6 +1,6 @@
 import { Decrypter, Encrypter, Stanza } from 'age-encryption';
 import { describe, expect, test } from 'vitest';
-import { passphraseIdentity } from '../../../../../src/stages/inject/sources/age-passphrase.ts';
+import { passphraseIdentity } from '../../../../../src/stages/inject/sources/age-source.ts';
 
 const salt = Buffer.alloc(16, 1).toString('base64').replace(/=+$/, '');
 const body = new Uint8Array(32);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { repositoryOfSearch } from '../../../../../../src/stages/authorize/github/graphql/search-text.ts';
+import { repositoryOfSearch } from '../../../../../../src/stages/authorize/github/graphql/judge-root.ts';
 import { ask } from './graphql-ask.ts';
 
 describe('a search is bound to one repository', () => {

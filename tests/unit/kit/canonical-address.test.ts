@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { callerAddress, canonicalAddress, isCallable } from '../../../../src/stages/identify/canonical-address.ts';
+import { callerAddress, canonicalAddress, isCallable } from '../../../src/kit/canonical-address.ts';
 
 describe('an address has one spelling', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recognise } from '../../../../src/protocols/git/smart-http.ts';
+import { recogniseGit } from '../../../../../src/stages/authorize/git/git-request.ts';
 
 describe('a git operation is recognised in the form that git sends, and no other', () => {
   test.each([
@@ -13,11 +13,11 @@ describe('a git operation is recognised in the form that git sends, and no other
     ['POST', '/o/r.git/info/lfs/locks/17/unlock', null, 'lfs-unlock'],
     ['POST', '/o/r.git/info/lfs/locks/verify', null, 'lfs-verify-locks'],
   ] as const)('%s %s?%s', (method, path, query, operation) => {
-    expect(recognise(method, path, query)).toEqual({ kind: 'git', repository: 'o/r', operation });
+    expect(recogniseGit(method, path, query)).toEqual({ kind: 'git', repository: 'o/r', operation });
   });
 
   test('the name keeps its case and loses one .git', () => {
-    expect(recognise('POST', '/Own/Re.po.GIT/git-upload-pack', null)).toMatchObject({ repository: 'Own/Re.po' });
+    expect(recogniseGit('POST', '/Own/Re.po.GIT/git-upload-pack', null)).toMatchObject({ repository: 'Own/Re.po' });
   });
 
   test.each([
@@ -42,20 +42,20 @@ describe('a git operation is recognised in the form that git sends, and no other
     ['PUT', '/o/r.git/info/lfs/objects/batch', null],
     ['POST', '/o/r.git/info/lfs/other', null],
   ] as const)('%s %s?%s only looks like one', (method, path, query) => {
-    expect(recognise(method, path, query)).toEqual({ kind: 'odd-git' });
+    expect(recogniseGit(method, path, query)).toEqual({ kind: 'odd-git' });
   });
 
   test.each(['/o/r.git/HEAD', '/o/r/HEAD', '/o/r.git/info/refs', '/o/r/objects/info/packs', '/o/r.git/anything/else'])(
     'GET %s is dumb HTTP',
     (path) => {
-      expect(recognise('GET', path, null)).toEqual({ kind: 'dumb-http', repository: 'o/r' });
+      expect(recogniseGit('GET', path, null)).toEqual({ kind: 'dumb-http', repository: 'o/r' });
     },
   );
 
   test.each(['/', '/o', '/o/r', '/o/r.git', '/o/r/', '/o/r/issues', '/o/r/blob/main/git-upload-pack.md'])(
     'GET %s is plain web',
     (path) => {
-      expect(recognise('GET', path, null)).toEqual({ kind: 'other' });
+      expect(recogniseGit('GET', path, null)).toEqual({ kind: 'other' });
     },
   );
 });

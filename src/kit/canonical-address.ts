@@ -23,6 +23,12 @@ function withoutDots(text: string): string | null {
   return `${text.slice(0, tail)}${((a! << 8) | b!).toString(16)}:${((c! << 8) | d!).toString(16)}`;
 }
 
+/** What a socket reports of either end. A dual-stack listener shows IPv4 as mapped IPv6; the rest is in its one spelling. */
+export function plainAddress(reported: string | undefined): string | null {
+  if (reported === undefined) return null;
+  return reported.startsWith('::ffff:') ? reported.slice(7) : reported;
+}
+
 /** What a socket reports as its peer: already dotted decimal when it is IPv4, which is left as it stands. */
 export function callerAddress(reported: string): string | null {
   return reported.includes(':') ? canonicalAddress(reported) : reported;
