@@ -3,9 +3,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { contenders, work } from './contenders.mjs';
+import { contenders } from './contenders.mjs';
 import { gitSettings } from './measure-git.mjs';
 import { sleep } from './processes.mjs';
+import { sizes, work } from './sizes.mjs';
 
 /** Made by prepare.sh. `plain`: the pack has no reverse index, as git before 2.41 leaves it; the others have one. */
 export const histories = ['1000', '100000', '100000-plain'];
@@ -17,7 +18,7 @@ export const pushShapes = ['next', 'new', 'catch-up'];
 const parents = { next: 'main', new: 'behind', 'catch-up': 'main' };
 const refs = { next: 'follow', new: 'started', 'catch-up': 'behind' };
 
-const pushesEach = 10;
+const pushesEach = sizes.pushes;
 const direct = contenders.find(({ name }) => name === 'direct');
 const logFile = path.join(work, 'git-access.log');
 const journal = path.join(work, 'sallyport-home', 'journal');

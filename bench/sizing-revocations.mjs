@@ -3,11 +3,11 @@ import { connect } from 'node:net';
 
 export const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 
-/** The sandbox asks again and again at `b` while it is removed at `a`. */
-export async function revocations(a, b) {
+/** So often: the sandbox asks again and again at `b` while it is removed at `a`. */
+export async function revocations(a, b, times) {
   const held = [];
   const confirmed = [];
-  for (let i = 0; i < 50; i++) {
+  for (let i = 0; i < times; i++) {
     const id = `revoked-${i}`;
     const { grant } = await a.admin('POST', '', { id, proof: ['secret'] });
     const asking = askUntilRefused(b.port, `Basic ${Buffer.from(`${id}:${grant.secret}`).toString('base64')}`);
