@@ -6,7 +6,7 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { keyArrived } from './contenders.mjs';
 import { cpuSecondsOf, sleep } from './processes.mjs';
-import { work } from './sizes.mjs';
+import { sizes, work } from './sizes.mjs';
 
 const authority = 'api.test:9445';
 const streams = 32;
@@ -37,7 +37,7 @@ export async function measureHttp2(contender, pid, { secs }) {
   const loops = Array.from({ length: streams }, async () => {
     while (running && bad < 50) await ask();
   });
-  await sleep(1000);
+  await sleep(sizes.runUpSecs * 1000);
   latencies.length = 0;
   const start = { at: performance.now(), cpu: cpuSecondsOf(pid) };
   await sleep(secs * 1000);

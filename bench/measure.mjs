@@ -17,14 +17,16 @@ export const freshTests = new Set(['hold', 'gib-down', 'gib-up']);
 const api = { target: 'api.test:9443' };
 const sink = { target: 'sink.test:9444' };
 
+const loop = (conns, secs) => ({ ...api, conns, secs, warm: sizes.runUpSecs });
+
 /** Test -> mode of mb and its arguments. */
 const generatorTests = {
-  warm: () => ['small', { ...api, conns: 32, secs: sizes.warmSecs }],
-  small1: ({ secs }) => ['small', { ...api, conns: 1, secs }],
-  small16: ({ secs }) => ['small', { ...api, conns: 16, secs }],
-  small64: ({ secs }) => ['small', { ...api, conns: 64, secs }],
-  conn: ({ secs }) => ['conn', { ...api, conns: 8, secs }],
-  resume: ({ secs }) => ['conn', { ...api, conns: 8, secs, resume: 1 }],
+  warm: () => ['small', loop(32, sizes.warmSecs)],
+  small1: ({ secs }) => ['small', loop(1, secs)],
+  small16: ({ secs }) => ['small', loop(16, secs)],
+  small64: ({ secs }) => ['small', loop(64, secs)],
+  conn: ({ secs }) => ['conn', loop(8, secs)],
+  resume: ({ secs }) => ['conn', { ...loop(8, secs), resume: 1 }],
   first: ({ round }) => ['first', { n: namesPerRound, from: round * namesPerRound }],
   down: () => ['down', { ...api, path: '/big.bin', bytes: sizes.bodyBytes, reps }],
   up: () => ['up', { ...sink, path: '/up', bytes: sizes.bodyBytes, reps }],

@@ -205,8 +205,10 @@ async function gatewayTable() {
         }
       }
       const [without, ...withIt] = best;
-      const row = [without, ...withIt.flatMap((seconds) => [seconds, seconds / without])];
-      console.log(`${name.padEnd(20)}${row.map((figure) => figure.toFixed(2).padStart(12)).join('')}`);
+      // A body that was too short for a tick of the clock has no ratio.
+      const ratio = (seconds) => (without > 0 ? (seconds / without).toFixed(2) : '-');
+      const row = [without.toFixed(2), ...withIt.flatMap((seconds) => [seconds.toFixed(2), ratio(seconds)])];
+      console.log(`${name.padEnd(20)}${row.map((figure) => figure.padStart(12)).join('')}`);
     }
   } finally {
     await Promise.all([off, ...searching].map((gateway) => gateway.end()));
