@@ -2,8 +2,9 @@
 // (HTTP/1.1, HTTP/2, WebSocket) and plain HTTP on one port, and remembers whatever reached it. Never dials anything.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { listenOnLoopback } from './listen-on-loopback.ts';
 import { makePretendCa } from './pretend-ca.ts';
 
 export interface SeenRequest {
@@ -78,10 +79,7 @@ export async function startPretendWorld(hostFor: (name: string) => PretendHost |
   secure.on('upgrade', upgrade('https'));
   const plainServe = serve('http') as unknown as (request: IncomingMessage, response: ServerResponse) => void;
   const plain = createServer(plainServe).on('upgrade', upgrade('http'));
-  const sockets = new Set<Socket>();
   const door = createTcpServer((socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
     socket.once('data', (first: Buffer) => {
       socket.pause();
@@ -95,20 +93,12 @@ export async function startPretendWorld(hostFor: (name: string) => PretendHost |
       socket.resume();
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    door.once('error', reject);
-    door.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = door.address() as AddressInfo;
+  const { address, close } = await listenOnLoopback(door);
   return {
-    address: `127.0.0.1:${port}`,
+    address,
     certificate: ca.certificate,
     seen,
-    close: () =>
-      new Promise((resolve) => {
-        door.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
+    close,
   };
 }
 
