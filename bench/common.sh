@@ -3,7 +3,9 @@
 # shellcheck shell=bash disable=SC2034
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$bench")
-work=$bench/work
+# --smoke works in a folder of its own, so that it leaves certificates, data and figures of a real run alone.
+work=${SALLYPORT_BENCH_WORK:-$bench/work}
+smoke=${SALLYPORT_BENCH_WORK:+yes}
 key=secret-injected
 source "$root/scripts/node-flags.sh"
 goproxy_source=/usr/share/gocode/src/github.com/elazarl/goproxy

@@ -10,6 +10,7 @@ import { assertControlsLive } from './controls.mjs';
 import { freshTests, measure, testNames } from './measure.mjs';
 import { sleep } from './processes.mjs';
 import { renderReport } from './report.mjs';
+import { isSmoke, resultFile, sizes } from './sizes.mjs';
 
 // Above this share of the machine in other hands a measurement is made once more, and the quieter one kept.
 // A failed one is tried once more as well.
@@ -18,7 +19,7 @@ const oneRound = new Set(['warm', ...freshTests]);
 const notRepeated = new Set(['first', 'clone', 'push', 'push-check', ...oneRound]);
 
 const raw = {};
-const { tests, chosen, rounds, secs } = readOptions();
+const { tests, chosen, missing, rounds, secs } = readOptions();
 const versions = Object.fromEntries(chosen.map((contender) => [contender.name, versionOf(contender)]));
 const machine = {
   cpu: os.cpus()[0].model.trim(),
@@ -33,9 +34,21 @@ try {
   for (const test of tests.filter((name) => freshTests.has(name))) await compareFresh(test);
   const steadyTests = tests.filter((name) => !freshTests.has(name));
   if (steadyTests.length) await compareSteady(steadyTests);
-  console.log(renderReport(JSON.parse(fs.readFileSync(resultFile(), 'utf8'))));
+  const report = JSON.parse(fs.readFileSync(resultFile, 'utf8'));
+  console.log(renderReport(report));
+  if (isSmoke) demandNoFailure(report);
 } catch (error) {
   refuse(error.message);
+}
+
+/** A smoke run judges no figure, only whether there is one. */
+function demandNoFailure(report) {
+  const failed = Object.entries(report.raw).flatMap(([test, byName]) =>
+    Object.entries(byName).flatMap(([name, results]) =>
+      results.filter(({ error }) => error).map(({ error }) => `${test} ${name}: ${error}`),
+    ),
+  );
+  if (failed.length) throw new Error(`of this smoke run failed: ${failed.join('; ')}`);
 }
 
 function refuse(message) {
@@ -45,10 +58,11 @@ function refuse(message) {
 
 function readOptions() {
   const text = { type: 'string' };
-  const { values } = parseArgs({ options: { only: text, tests: text, rounds: text, secs: text } });
+  const { values } = parseArgs({ options: { only: text, missing: text, tests: text, rounds: text, secs: text } });
   const options = {
     tests: values.tests.split(','),
     chosen: contenders.filter(({ name }) => values.only.split(',').includes(name)),
+    missing: (values.missing ?? '').split(',').filter(Boolean),
     rounds: Number(values.rounds),
     secs: Number(values.secs),
   };
@@ -65,7 +79,7 @@ async function compareFresh(test) {
   for (const contender of chosen.filter((one) => takesPart(one, test))) {
     restart(contender);
     // Idle is what stays when the work of starting is over; runtimes give its memory back after some seconds.
-    await sleep(test === 'hold' ? 12_000 : 1000);
+    await sleep(test === 'hold' ? sizes.idleMs : Math.min(1000, sizes.idleMs));
     await record(contender, test, 0);
     stop(contender);
   }
@@ -91,12 +105,12 @@ async function compareSteady(steadyTests) {
 }
 
 async function record(contender, test, round) {
-  const options = { secs, round, calmMs: rounds > 1 ? 15_000 : 3000 };
+  const options = { secs, round, calmMs: sizes.calmMs ?? (rounds > 1 ? 15_000 : 3000) };
   raw[test] ??= {};
   raw[test][contender.name] ??= [];
   const kept = raw[test][contender.name];
   let result = await measure(contender, test, options);
-  if (!notRepeated.has(test) && (result.error || result.other_cpu_share > noisyShare)) {
+  if (!isSmoke && !notRepeated.has(test) && (result.error || result.other_cpu_share > noisyShare)) {
     const again = await measure(contender, test, options);
     if (result.error) kept.push(result); // a failure stays on record, whatever the second try says
     if (result.error || (!again.error && again.other_cpu_share < result.other_cpu_share)) result = again;
@@ -106,20 +120,15 @@ async function record(contender, test, round) {
   save();
 }
 
-function resultFile() {
-  const directory = path.join(import.meta.dirname, 'results');
-  fs.mkdirSync(directory, { recursive: true });
-  return path.join(directory, 'latest.json');
-}
-
 function save() {
   const median = {};
   for (const [test, byName] of Object.entries(raw)) {
     median[test] = {};
     for (const [name, results] of Object.entries(byName)) median[test][name] = medianOf(results);
   }
-  const report = { when: new Date().toISOString(), machine, versions, rounds, secs, median, raw };
-  fs.writeFileSync(resultFile(), `${JSON.stringify(report, null, 1)}\n`);
+  const report = { when: new Date().toISOString(), machine, versions, missing, rounds, secs, median, raw };
+  fs.mkdirSync(path.dirname(resultFile), { recursive: true });
+  fs.writeFileSync(resultFile, `${JSON.stringify(report, null, 1)}\n`);
 }
 
 /** Figure by figure over the runs that worked; when none did, the first failure. */

@@ -2,10 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { work } from './sizes.mjs';
 
 const bench = import.meta.dirname;
-export const work = path.join(bench, 'work');
-export const injectedKey = 'secret-injected';
+/** What the upstream says when the injected key came. */
+export const keyArrived = 'key-arrived';
 
 const bulk = ['down', 'up', 'sse', 'clone', 'push'];
 const gib = ['gib-down', 'gib-up'];

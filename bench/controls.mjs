@@ -4,8 +4,9 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
-import { injectedKey, work } from './contenders.mjs';
+import { keyArrived } from './contenders.mjs';
 import { sleep } from './processes.mjs';
+import { work } from './sizes.mjs';
 
 export async function assertControlsLive(contender) {
   const journal = path.join(work, 'sallyport-home', 'journal');
@@ -13,8 +14,7 @@ export async function assertControlsLive(contender) {
 
   const allowed = await ask(contender, '127.0.0.1', 'api.test:9443');
   if (allowed.status !== 200) throw new Error(`the registered sandbox got ${allowed.status}: ${allowed.text}`);
-  if (!allowed.text.includes(`X-Seen-Key: ${injectedKey}`))
-    throw new Error('injection is off: the upstream saw no key');
+  if (!allowed.text.includes(`X-Seen-Key: ${keyArrived}`)) throw new Error('injection is off: the upstream saw no key');
 
   const stranger = await ask(contender, '127.0.0.2', 'api.test:9443');
   if (!isRefusal(stranger.status)) throw new Error(`identity is off: an unregistered address got ${stranger.status}`);

@@ -2,8 +2,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { work } from './contenders.mjs';
 import { cpuSecondsOf, rssKibOf } from './processes.mjs';
+import { work } from './sizes.mjs';
 
 export async function cloneRepository(contender, pid) {
   const into = fs.mkdtempSync(path.join(work, 'clone-'));

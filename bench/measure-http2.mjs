@@ -4,8 +4,9 @@ import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
-import { injectedKey, work } from './contenders.mjs';
+import { keyArrived } from './contenders.mjs';
 import { cpuSecondsOf, sleep } from './processes.mjs';
+import { sizes, work } from './sizes.mjs';
 
 const authority = 'api.test:9445';
 const streams = 32;
@@ -26,7 +27,7 @@ export async function measureHttp2(contender, pid, { secs }) {
       const start = performance.now();
       const stream = session.request({ ':path': '/small.json', 'x-api-key': 'placeholder' });
       stream.on('response', (head) => {
-        if (head[':status'] !== 200 || (contender.injects && head['x-seen-key'] !== injectedKey)) bad++;
+        if (head[':status'] !== 200 || (contender.injects && head['x-seen-key'] !== keyArrived)) bad++;
       });
       stream.resume();
       stream.on('end', () => latencies.push(performance.now() - start));
@@ -36,7 +37,7 @@ export async function measureHttp2(contender, pid, { secs }) {
   const loops = Array.from({ length: streams }, async () => {
     while (running && bad < 50) await ask();
   });
-  await sleep(1000);
+  await sleep(sizes.runUpSecs * 1000);
   latencies.length = 0;
   const start = { at: performance.now(), cpu: cpuSecondsOf(pid) };
   await sleep(secs * 1000);

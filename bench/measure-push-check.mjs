@@ -3,9 +3,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { contenders, work } from './contenders.mjs';
+import { contenders } from './contenders.mjs';
 import { gitSettings } from './measure-git.mjs';
 import { sleep } from './processes.mjs';
+import { sizes, work } from './sizes.mjs';
 
 /** Made by prepare.sh. `plain`: the pack has no reverse index, as git before 2.41 leaves it; the others have one. */
 export const histories = ['1000', '100000', '100000-plain'];
@@ -17,7 +18,7 @@ export const pushShapes = ['next', 'new', 'catch-up'];
 const parents = { next: 'main', new: 'behind', 'catch-up': 'main' };
 const refs = { next: 'follow', new: 'started', 'catch-up': 'behind' };
 
-const pushesEach = 10;
+const pushesEach = sizes.pushes;
 const direct = contenders.find(({ name }) => name === 'direct');
 const logFile = path.join(work, 'git-access.log');
 const journal = path.join(work, 'sallyport-home', 'journal');
@@ -87,17 +88,25 @@ async function pushOnce(contender, place, shape) {
 
 /** How long the gateway took to decide since then, its questions included, by its own journal. */
 async function judgedMs(began) {
-  await sleep(500); // records are written in groups
+  let times = judgedSince(began);
+  // Records are written in groups.
+  for (let tries = 0; times.length <= pushesEach && tries < 40; tries++) {
+    await sleep(50);
+    times = judgedSince(began);
+  }
+  if (times.length <= pushesEach) throw new Error(`the journal has ${times.length} of ${pushesEach + 1} pushes`);
+  return median(times);
+}
+
+function judgedSince(began) {
   const files = fs.readdirSync(journal).filter((name) => name.endsWith('.jsonl'));
   const last = files.sort().slice(-2); // two, because a new one may just have been begun
-  const times = last
+  return last
     .flatMap((name) => fs.readFileSync(path.join(journal, name), 'utf8').split('\n'))
-    .filter((line) => line.includes('/git-receive-pack"'))
+    .filter((line) => line.includes('/git-receive-pack"') && line.endsWith('}'))
     .map((line) => JSON.parse(line))
     .filter(({ time }) => time >= began)
     .map(({ trail }) => trail.filter(([step]) => step !== 'forward').reduce((sum, [, us]) => sum + us / 1000, 0));
-  if (times.length < pushesEach) throw new Error(`the journal has ${times.length} of ${pushesEach} pushes`);
-  return median(times);
 }
 
 /** A gateway that lets one of these pass checks nothing, and its figures would be worth nothing. */

@@ -2,16 +2,14 @@
 // whole work correctly: a proxy that drops requests or does not inject must not look fast.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { injectedKey, pidOf, work } from './contenders.mjs';
+import { keyArrived, pidOf } from './contenders.mjs';
 import { cloneRepository, pushRepository } from './measure-git.mjs';
 import { measureHttp2 } from './measure-http2.mjs';
 import { checkPushes } from './measure-push-check.mjs';
 import { cpuSecondsOf, isRunning, ownCpuSeconds, waitForCalm, watchOthers } from './processes.mjs';
+import { sizes, work } from './sizes.mjs';
 
-const gibibyte = 1024 ** 3;
-const namesPerRound = 30;
-const heldTunnels = 1000;
-const events = 200;
+const { names: namesPerRound, tunnels: heldTunnels, events, bodies: reps } = sizes;
 
 /** Tests that mean something only for a process that has done nothing yet. */
 export const freshTests = new Set(['hold', 'gib-down', 'gib-up']);
@@ -19,19 +17,21 @@ export const freshTests = new Set(['hold', 'gib-down', 'gib-up']);
 const api = { target: 'api.test:9443' };
 const sink = { target: 'sink.test:9444' };
 
+const loop = (conns, secs) => ({ ...api, conns, secs, warm: sizes.runUpSecs });
+
 /** Test -> mode of mb and its arguments. */
 const generatorTests = {
-  warm: () => ['small', { ...api, conns: 32, secs: 2 }],
-  small1: ({ secs }) => ['small', { ...api, conns: 1, secs }],
-  small16: ({ secs }) => ['small', { ...api, conns: 16, secs }],
-  small64: ({ secs }) => ['small', { ...api, conns: 64, secs }],
-  conn: ({ secs }) => ['conn', { ...api, conns: 8, secs }],
-  resume: ({ secs }) => ['conn', { ...api, conns: 8, secs, resume: 1 }],
+  warm: () => ['small', loop(32, sizes.warmSecs)],
+  small1: ({ secs }) => ['small', loop(1, secs)],
+  small16: ({ secs }) => ['small', loop(16, secs)],
+  small64: ({ secs }) => ['small', loop(64, secs)],
+  conn: ({ secs }) => ['conn', loop(8, secs)],
+  resume: ({ secs }) => ['conn', { ...loop(8, secs), resume: 1 }],
   first: ({ round }) => ['first', { n: namesPerRound, from: round * namesPerRound }],
-  down: () => ['down', { ...api, path: '/big.bin', reps: 3 }],
-  up: () => ['up', { ...sink, path: '/up', reps: 3 }],
-  'gib-down': () => ['down', { ...api, path: '/gib.bin', bytes: gibibyte, reps: 1 }],
-  'gib-up': () => ['up', { ...sink, path: '/up', bytes: gibibyte, reps: 1 }],
+  down: () => ['down', { ...api, path: '/big.bin', bytes: sizes.bodyBytes, reps }],
+  up: () => ['up', { ...sink, path: '/up', bytes: sizes.bodyBytes, reps }],
+  'gib-down': () => ['down', { ...api, path: '/gib.bin', bytes: sizes.gibBytes, reps: 1 }],
+  'gib-up': () => ['up', { ...sink, path: '/up', bytes: sizes.gibBytes, reps: 1 }],
   sse: () => ['sse', { ...sink, n: events, gap: 10 }],
   hold: () => ['hold', { ...api, conns: heldTunnels }],
 };
@@ -66,7 +66,7 @@ function generate(contender, pid, mode, settings) {
     : `direct=${settings.target.startsWith('sink') ? contender.direct.sink : contender.direct.api}`;
   const argv = [mode, address, `ca=${path.join(work, 'all-ca.pem')}`, `pid=${pid}`];
   for (const [name, value] of Object.entries(settings)) argv.push(`${name}=${value}`);
-  if (contender.injects && ['small', 'conn', 'down', 'up'].includes(mode)) argv.push(`expect=${injectedKey}`);
+  if (contender.injects && ['small', 'conn', 'down', 'up'].includes(mode)) argv.push(`expect=${keyArrived}`);
   const run = spawnSync(path.join(work, 'mb'), argv, { encoding: 'utf8', timeout: 120_000 });
   try {
     return JSON.parse(run.stdout);

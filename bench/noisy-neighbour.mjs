@@ -3,19 +3,20 @@
 // waits alone and beside the noise, what became of the noise, and what it cost the gateway. Everything on loopback, each
 // part in a process of its own, some 15 s in all. With --held the other sandbox makes no noise: a hundred requests of it
 // wait for a person meanwhile, in front of somebody who watches and does not answer.
-// usage: node bench/noisy-neighbour.mjs [seconds] [--unlimited | --held]     (first: npx tsc -p tsconfig.build.json)
-import { execFileSync, fork, spawn } from 'node:child_process';
+// usage: node bench/noisy-neighbour.mjs [seconds] [--unlimited | --held] [--smoke]
+import { execFileSync, fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as ask } from 'node:http';
 import { createServer } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
+import { buildMain, callAdmin, startGateway } from './built.mjs';
 
 const self = fileURLToPath(import.meta.url);
-const root = join(dirname(self), '..');
+const smoke = process.argv.includes('--smoke');
 const servedHost = 'api.test';
 const askedHost = 'asks.test';
 const heldRequests = 100;
@@ -85,13 +86,14 @@ if (process.env.NOISE !== undefined) {
 }
 
 async function main() {
-  const seconds = Math.min(7, Number(process.argv.slice(2).find((word) => !word.startsWith('--')) ?? 5));
+  const asked = process.argv.slice(2).find((word) => !word.startsWith('--'));
+  const seconds = Math.min(7, Number(asked ?? (smoke ? 1 : 5)));
   const limit = process.argv.includes('--unlimited') ? 2_000_000_000 : 600;
   const home = mkdtempSync(join(tmpdir(), 'noisy-neighbour-'));
   const children = [];
   try {
     const { caPath, port } = await startUpstream(home, children);
-    const gateway = await startGateway(home, port, caPath, limit, children);
+    const gateway = await openGateway(home, port, caPath, limit, children);
     const [quiet, other] = [await gateway.register('quiet'), await gateway.register('noisy')];
     await quietly(quiet, gateway.caPath, 1);
     const first = gateway.cpuMs();
@@ -179,33 +181,16 @@ async function startUpstream(home, children) {
   return { caPath: cert, port };
 }
 
-async function startGateway(home, port, ca, limit, children) {
+async function openGateway(home, port, ca, limit, children) {
   const config = join(home, 'sallyport.yaml');
   writeFileSync(
     config,
     `version: 1\nlisten: { proxy: "127.0.0.1:0" }\nallow: [{ host: ${servedHost} }, { host: ${askedHost}, ask: true }]\napprovals: { held: 200, held_per_sandbox: 200 }\nlimits: { requests_per_minute: ${limit}, burst: ${Math.min(limit, 600)} }\nupstream: { resolve: { ${askedHost}: "127.0.0.1:${port}", ${servedHost}: "127.0.0.1:${port}" }, ca: ${ca} }\n`,
   );
-  const env = {
-    PATH: process.env.PATH,
-    HOME: home,
-    SALLYPORT_HOME: join(home, 'state'),
-    SALLYPORT_CONFIG: config,
-    NO_COLOR: '1',
-  };
-  const child = spawn(process.execPath, [join(root, '.sallyport-build/modules/main.js'), 'up'], {
-    env,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const env = { HOME: home, SALLYPORT_HOME: join(home, 'state'), SALLYPORT_CONFIG: config };
+  const { child } = await startGateway(buildMain(home), env);
   children.push(child);
-  let said = '';
-  child.stdout.on('data', (chunk) => {
-    said += chunk;
-  });
   const adminSocket = join(home, 'state/run/admin.sock');
-  for (let i = 0; !said.includes('127.0.0.1:'); i++) {
-    if (i > 1000 || child.exitCode !== null) throw new Error(`the gateway did not start: ${said}`);
-    await pause(10);
-  }
   return {
     caPath: join(home, 'state/ca/ca.pem'),
     cpuMs: () => {
@@ -213,10 +198,10 @@ async function startGateway(home, port, ca, limit, children) {
       return (Number(fields[11]) + Number(fields[12])) * 10;
     },
     async register(id) {
-      const { grant } = await say(adminSocket, 'POST', '/internal/containers', { id, proof: ['socket'] });
+      const { grant } = await callAdmin(adminSocket, 'POST', '/internal/containers', { id, proof: ['socket'] });
       return grant.socket;
     },
-    heldRequests: async () => (await say(adminSocket, 'GET', '/internal/questions')).questions.length,
+    heldRequests: async () => (await callAdmin(adminSocket, 'GET', '/internal/questions')).questions.length,
     /** A person's terminal: as long as it reads, somebody watches. */
     watch: () =>
       new Promise((resolve, reject) => {
@@ -227,20 +212,6 @@ async function startGateway(home, port, ca, limit, children) {
         sent.end();
       }),
   };
-}
-
-function say(socketPath, method, path, body) {
-  return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
-    const sent = ask({ socketPath, method, path, headers }, async (answer) => {
-      let text = '';
-      for await (const chunk of answer) text += chunk;
-      if (answer.statusCode < 300) resolve(JSON.parse(text));
-      else reject(new Error(`${answer.statusCode} ${text}`));
-    });
-    sent.on('error', reject);
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
-  });
 }
 
 /** Milliseconds that each request took; one that was not served throws. */

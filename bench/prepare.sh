@@ -5,6 +5,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ./common.sh
 tests=,$1, contenders=" $2 "
+# What the sizes are in a smoke run is said in sizes.mjs too.
+if [[ -z $smoke ]]; then
+  body_bytes=268435456 gib_bytes=1G file_bytes=1048576 short_history=1000 long_history=100000
+else
+  body_bytes=1048576 gib_bytes=4M file_bytes=1024 short_history=100 long_history=200
+fi
 
 [[ $work/mb -nt mb.c ]] || cc -O2 -o "$work/mb" mb.c -lssl -lcrypto -lpthread
 
@@ -39,13 +45,13 @@ cat upca.pem mitm.pem >all-ca.pem
 
 if [[ ! -f www/small.json ]]; then
   mkdir -p www
-  head -c 268435456 /dev/urandom >www/big.bin
-  truncate -s 1G www/gib.bin # sparse: TLS makes every byte cost the same
+  head -c "$body_bytes" /dev/urandom >www/big.bin
+  truncate -s "$gib_bytes" www/gib.bin # sparse: TLS makes every byte cost the same
   node -e 'console.log(JSON.stringify({ data: "x".repeat(1012) }))' >www/small.json
 fi
 
 if [[ $tests == *,clone,* || $tests == *,push,* ]] && [[ ! -d git/r.git ]]; then
-  echo "making a 200 MiB git repository" >&2
+  echo "making a git repository of 200 files of $file_bytes bytes" >&2
   rm -rf git/r.git seed
   git init -q seed
   (
@@ -53,7 +59,7 @@ if [[ $tests == *,clone,* || $tests == *,push,* ]] && [[ ! -d git/r.git ]]; then
     git config user.email bench@example.com && git config user.name bench
     git config core.compression 0 && git config gc.auto 0
     for commit in 1 2 3 4; do
-      for i in $(seq 50); do head -c 1048576 /dev/urandom >"f$commit-$i"; done
+      for i in $(seq 50); do head -c "$file_bytes" /dev/urandom >"f$commit-$i"; done
       git add -A && git commit -qm "$commit"
     done
     git repack -adq
@@ -67,10 +73,12 @@ if [[ $tests == *,push-check,* ]]; then
   mkdir -p git
   for commits in 1000 100000; do
     [[ ! -d git/history-$commits.git ]] || continue
-    echo "making a git repository of $commits commits" >&2
+    made=$short_history
+    ((commits == 1000)) || made=$long_history
+    echo "making a git repository of $made commits" >&2
     rm -rf history-new.git
     git init -q --bare -b main history-new.git
-    node "$bench/make-history.mjs" "$commits" | git -C history-new.git fast-import --quiet --done
+    node "$bench/make-history.mjs" "$made" | git -C history-new.git fast-import --quiet --done
     # As git 2.41 and later leave it; without a reverse index every fetch computes one first (see README.md).
     for pack in history-new.git/objects/pack/*.pack; do git index-pack --rev-index "$pack" >/dev/null; done
     mv history-new.git "git/history-$commits.git"

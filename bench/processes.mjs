@@ -53,12 +53,12 @@ function machine() {
 /** Waits until the machine is nearly idle, or at most that long. */
 export async function waitForCalm(atMostMs) {
   const deadline = Date.now() + atMostMs;
-  for (;;) {
+  while (Date.now() < deadline) {
     const before = machine();
     await sleep(250);
     const after = machine();
     const busy = after.busy - before.busy;
-    if (busy / Math.max(1, busy + after.idle - before.idle) < 0.15 || Date.now() > deadline) return;
+    if (busy / Math.max(1, busy + after.idle - before.idle) < 0.15) return;
   }
 }
 

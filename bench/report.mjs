@@ -1,8 +1,8 @@
 // Turns results/latest.json into Markdown: every measure beside every contender with the ratio, then the targets.
 // `node bench/report.mjs [FILE]` prints it again without measuring.
 import fs from 'node:fs';
-import path from 'node:path';
 import { histories, pushShapes } from './measure-push-check.mjs';
+import { resultFile } from './sizes.mjs';
 import { judgeTargets } from './targets.mjs';
 
 const mib = (kib) => kib / 1024;
@@ -79,6 +79,7 @@ export function renderReport(report) {
     ...Object.values(report.versions)
       .filter(Boolean)
       .map((version) => `${version};`),
+    ...(report.missing?.length ? [`not installed here, so not measured: ${report.missing.join(', ')};`] : []),
     `medians of ${report.rounds} interleaved round(s). In brackets: sallyport's figure divided by this one.`,
     '',
     `| | ${columns.map(([title]) => title).join(' | ')} |`,
@@ -130,6 +131,6 @@ function noiseNote(report) {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const file = process.argv[2] ?? path.join(import.meta.dirname, 'results', 'latest.json');
+  const file = process.argv[2] ?? resultFile;
   console.log(renderReport(JSON.parse(fs.readFileSync(file, 'utf8'))));
 }

@@ -2,27 +2,25 @@
 // What it costs to search answers for credentials. First the search alone, for several kinds of content and numbers of
 // known secrets; then a body through the whole gateway, with TLS on both sides, without `secrets.scrub` and with it, for
 // one credential and for as many as a gateway commonly holds.
-// usage: node bench/scrub.mjs [MiB]     (first: npx tsc -p tsconfig.build.json; everything stays on loopback)
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+// usage: node bench/scrub.mjs [MiB, a multiple of 4] [--smoke]     (everything stays on loopback)
+import { execFileSync, spawn } from 'node:child_process';
 import { createCipheriv, randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Secret } from '../.sallyport-build/modules/flow/secret.js';
-import { KnownSecrets } from '../.sallyport-build/modules/inject/known-secrets.js';
-import { Scrubs } from '../.sallyport-build/modules/inject/secret-scrub.js';
+import { buildMain, callAdmin, importSource, startGateway } from './built.mjs';
 import { cpuSecondsOf, sleep } from './processes.mjs';
 
-const mib = Number(process.argv[2] ?? 256);
-const main = fileURLToPath(new URL('../.sallyport-build/modules/main.js', import.meta.url));
+const { KnownSecrets, Scrubs, Secret } = await importSource('scrub-parts.ts');
+const smoke = process.argv.includes('--smoke');
+const mib = Number(process.argv.slice(2).find((word) => !word.startsWith('--')) ?? (smoke ? 4 : 256));
 /** As much as a TLS record holds. */
 const chunkBytes = 16 * 1024;
 const sampleBytes = 4 * 1024 * 1024;
 const counts = [1, 10, 1000];
 const gatewayCounts = [1, 10];
-const rounds = 4;
+const rounds = smoke ? 1 : 4;
 
 let seed = 1;
 const chance = () => {
@@ -144,8 +142,8 @@ async function startUpstream() {
   return { port: server.address().port, certificate, close: () => server.close() };
 }
 
-async function startGateway(upstream, scrub, known, proxyPort) {
-  const place = join(home, `port-${proxyPort}`);
+async function startSearching(main, upstream, scrub, known) {
+  const place = join(home, `${scrub ? 'searching' : 'unsearched'}-${known}`);
   const held = keys.slice(0, known);
   const credentials = held.map((value, i) => {
     const file = join(home, `key-${i}`);
@@ -156,7 +154,7 @@ async function startGateway(upstream, scrub, known, proxyPort) {
   writeFileSync(
     config,
     `version: 1
-listen: { proxy: "127.0.0.1:${proxyPort}" }
+listen: { proxy: "127.0.0.1:0" }
 allow: [{ host: api.test, ports: [${upstream.port}] }]
 credentials:
 ${credentials.join('\n')}
@@ -164,20 +162,10 @@ upstream: { resolve: { api.test: 127.0.0.1 }, ca: "${upstream.certificate}" }
 secrets: { scrub: ${scrub} }
 `,
   );
-  const env = { ...process.env, SALLYPORT_HOME: place };
-  const up = spawn(process.execPath, [main, 'up', '--config', config], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  await new Promise((resolve) => up.stdout.once('data', resolve));
-  const run = (...args) => {
-    for (let tries = 1; ; tries++) {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], { env, encoding: 'utf8' });
-      if (status === 0) return stdout;
-      if (tries === 5) throw new Error(`${args.join(' ')}: ${stderr}`);
-    }
-  };
-  run('register', '--ip', '127.0.0.1');
-  const authority = `${place}.pem`;
-  writeFileSync(authority, run('ca', 'export'));
-  const curl = ['-sS', '--proxy', `http://127.0.0.1:${proxyPort}`, '--cacert', authority];
+  const gateway = await startGateway(main, { HOME: home, SALLYPORT_HOME: place, SALLYPORT_CONFIG: config });
+  await callAdmin(join(place, 'run', 'admin.sock'), 'POST', '/internal/containers', { container_ip: '127.0.0.1' });
+  const authority = join(place, 'ca', 'ca.pem');
+  const curl = ['-sS', '--proxy', `http://127.0.0.1:${gateway.port}`, '--cacert', authority];
   const get = (path, ...more) =>
     new Promise((resolve, reject) => {
       const child = spawn('curl', [...curl, ...more, `https://api.test:${upstream.port}${path}`]);
@@ -190,14 +178,15 @@ secrets: { scrub: ${scrub} }
   const shown = held.filter((value) => seen.includes(value)).length;
   if (shown !== (scrub ? 0 : known))
     throw new Error(`secrets.scrub is ${scrub}, and of ${known} keys that the upstream echoed ${shown} came back`);
-  return { pid: up.pid, get, end: () => new Promise((resolve) => up.once('exit', resolve) && up.kill('SIGTERM')) };
+  return { pid: gateway.child.pid, get, end: gateway.end };
 }
 
 async function gatewayTable() {
   const upstream = await startUpstream();
-  const off = await startGateway(upstream, false, 1, 8121);
+  const main = buildMain(home);
+  const off = await startSearching(main, upstream, false, 1);
   const searching = [];
-  for (const known of gatewayCounts) searching.push(await startGateway(upstream, true, known, 8122 + searching.length));
+  for (const known of gatewayCounts) searching.push(await startSearching(main, upstream, true, known));
   const cost = async (gateway, path) => {
     const before = cpuSecondsOf(gateway.pid);
     await gateway.get(path, '-o', '/dev/null');
@@ -216,8 +205,10 @@ async function gatewayTable() {
         }
       }
       const [without, ...withIt] = best;
-      const row = [without, ...withIt.flatMap((seconds) => [seconds, seconds / without])];
-      console.log(`${name.padEnd(20)}${row.map((figure) => figure.toFixed(2).padStart(12)).join('')}`);
+      // A body that was too short for a tick of the clock has no ratio.
+      const ratio = (seconds) => (without > 0 ? (seconds / without).toFixed(2) : '-');
+      const row = [without.toFixed(2), ...withIt.flatMap((seconds) => [seconds.toFixed(2), ratio(seconds)])];
+      console.log(`${name.padEnd(20)}${row.map((figure) => figure.padStart(12)).join('')}`);
     }
   } finally {
     await Promise.all([off, ...searching].map((gateway) => gateway.end()));

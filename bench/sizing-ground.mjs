@@ -2,26 +2,15 @@
 // process of its own on loopback, with everything they write in one folder. `end` leaves nothing behind.
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { Agent, request } from 'node:http';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildMain, callAdmin, endChild, startGateway } from './built.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const root = join(here, '..');
-const startMs = 15_000;
 export const sandboxes = 32;
 export const events = { everyMs: 200, bytes: 200 };
 
@@ -31,32 +20,20 @@ export async function openGround({ largeBytes }) {
   const home = mkdtempSync(join(tmpdir(), 'sallyport-sizing-'));
   const children = [];
   const end = async () => {
-    await Promise.all(children.map(stop));
+    await Promise.all(children.map((child) => endChild(child)));
     rmSync(home, { recursive: true, force: true });
   };
   try {
-    const main = join(home, 'package', 'dist', 'main.cjs');
-    execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs'), join(home, 'package', 'dist')]);
-    for (const name of ['config', 'package.json', 'node_modules'])
-      symlinkSync(join(root, name), join(home, 'package', name));
-    const flags = /node (.*)/.exec(readFileSync(main, 'utf8'))[1].split(' ');
+    const main = buildMain(home);
     const certificate = join(home, 'upstream.pem');
     const ports = await startUpstream({ home, certificate, largeBytes, children });
     const load = startLoad(children);
-    const start = (name, settings) =>
-      startGateway({ home, name, main, flags, certificate, ports, children, ...settings });
+    const start = (name, settings) => openGateway({ home, name, main, certificate, ports, children, ...settings });
     return { load, start, startRedis: () => startRedis(home, children), end };
   } catch (error) {
     await end();
     throw error;
   }
-}
-
-async function stop(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await ended;
 }
 
 async function startUpstream({ home, certificate, largeBytes, children }) {
@@ -90,7 +67,7 @@ function startLoad(children) {
 }
 
 /** `ca`: the folder of another gateway's CA. `from`: goes on with the state of a gateway of that name that was stopped. */
-async function startGateway({ home, name, main, flags, certificate, ports, children, workers = 1, store, ca, from }) {
+async function openGateway({ home, name, main, certificate, ports, children, workers = 1, store, ca, from }) {
   const state = join(home, from ?? name);
   const keyFile = join(home, 'key');
   writeFileSync(keyFile, 'secret-injected\n', { mode: 0o600 });
@@ -112,21 +89,9 @@ audit: { sandbox_bytes_per_day: 0, keep_days: 0 }
 upstream: { resolve: { api.test: "127.0.0.1:${ports.h1}", h2.test: "127.0.0.1:${ports.h2}" }, ca: "${certificate}" }
 ${store === undefined ? '' : `store: { url: "${store}" }\n`}`,
   );
-  const env = { PATH: process.env.PATH, HOME: home, SALLYPORT_HOME: state, SALLYPORT_CONFIG: config, NO_COLOR: '1' };
-  const child = spawn(process.execPath, [...flags, main, 'up', '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = { HOME: home, SALLYPORT_HOME: state, SALLYPORT_CONFIG: config };
+  const { child, port } = await startGateway(main, env);
   children.push(child);
-  const port = await new Promise((resolve, reject) => {
-    let said = '';
-    const hear = (chunk) => {
-      if (said.length < 10_000) said += chunk;
-      const door = /proxy http:\/\/127\.0\.0\.1:(\d+)/.exec(said);
-      if (door !== null) resolve(Number(door[1]));
-    };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
-    child.once('exit', () => reject(new Error(`the gateway ended: ${said}`)));
-    setTimeout(() => reject(new Error(`the gateway did not start: ${said}`)), startMs).unref();
-  });
   const admin = openAdmin(join(state, 'run', 'admin.sock'));
   if (from === undefined && ca === undefined)
     for (let i = 1; i <= sandboxes; i++) await admin('POST', '', { container_ip: `127.0.1.${i}` });
@@ -143,25 +108,14 @@ ${store === undefined ? '' : `store: { url: "${store}" }\n`}`,
     journalBytes: () => sizeOf(join(state, 'journal')),
     /** Of a gateway that was stopped: as if so many like this one were registered. */
     multiplyRegistered: (id, count) => multiplyRegistered(join(state, 'registry.json'), id, count),
-    stop: () => stop(child),
+    stop: () => endChild(child),
   };
 }
 
-/** Calls of /internal/containers. 404 and 409 are errors too. */
+/** Calls of /internal/containers. */
 function openAdmin(socketPath) {
   const agent = new Agent({ keepAlive: true, maxSockets: 100 });
-  return (method, rest, body) =>
-    new Promise((resolve, reject) => {
-      const options = { agent, socketPath, method, path: `/internal/containers${rest}`, timeout: 10_000 };
-      const sent = request({ ...options, headers: { 'content-type': 'application/json' } }, async (answer) => {
-        let text = '';
-        for await (const chunk of answer) text += chunk;
-        if (answer.statusCode < 300) resolve(text === '' ? null : JSON.parse(text));
-        else reject(new Error(`${method} ${rest}: ${answer.statusCode} ${text}`));
-      });
-      sent.on('error', reject).on('timeout', () => sent.destroy(new Error(`${method} ${rest}: no answer`)));
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
-    });
+  return (method, rest, body) => callAdmin(socketPath, method, `/internal/containers${rest}`, body, agent);
 }
 
 /** Null where there is no redis-server. Writes each change to disk once a second, as docs/store.md advises. */

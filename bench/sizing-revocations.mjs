@@ -3,48 +3,41 @@ import { connect } from 'node:net';
 
 export const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 
-/** The sandbox asks again and again at `b` while it is removed at `a`. */
-export async function revocations(a, b) {
+/** So often: the sandbox asks again and again at `b` while it is removed at `a`. */
+export async function revocations(a, b, times) {
   const held = [];
   const confirmed = [];
-  for (let i = 0; i < 50; i++) {
+  for (let i = 0; i < times; i++) {
     const id = `revoked-${i}`;
     const { grant } = await a.admin('POST', '', { id, proof: ['secret'] });
-    const asking = askUntilRefused(b.port, `Basic ${Buffer.from(`${id}:${grant.secret}`).toString('base64')}`);
-    await asking.served;
+    const proof = `Basic ${Buffer.from(`${id}:${grant.secret}`).toString('base64')}`;
+    await knockUntil(b.port, proof, (status) => status === 200);
     const begun = performance.now();
     const gone = a.admin('DELETE', `/${id}`).then(() => performance.now() - begun);
-    held.push((await asking.refused) - begun);
-    confirmed.push(await gone);
+    const [refusedAt, goneAfter] = await Promise.all([knockUntil(b.port, proof, (status) => status !== 200), gone]);
+    held.push(refusedAt - begun);
+    confirmed.push(goneAfter);
   }
   return [median(held), median(confirmed)];
 }
 
-/** CONNECT, each on a connection of its own, so that every one is judged anew. */
-function askUntilRefused(port, proof) {
-  let onServed;
-  const served = new Promise((resolve) => {
-    onServed = resolve;
-  });
-  const knock = () =>
-    new Promise((resolve, reject) => {
-      const socket = connect(port, '127.0.0.1');
-      socket.on('error', reject);
-      socket.on('connect', () =>
-        socket.write(`CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\nProxy-Authorization: ${proof}\r\n\r\n`),
-      );
-      socket.once('data', (chunk) => {
-        resolve(Number(chunk.toString('latin1').slice(9, 12)));
-        socket.destroy();
-      });
+/** When it was answered so for the first time. Each CONNECT has a connection of its own, so that every one is judged anew. */
+async function knockUntil(port, proof, isSo) {
+  for (let i = 0; i < 5000; i++) if (isSo(await knock(port, proof))) return performance.now();
+  throw new Error('a gateway did not learn what another one knows of a sandbox');
+}
+
+function knock(port, proof) {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error('a CONNECT was not answered')));
+    socket.on('connect', () =>
+      socket.write(`CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\nProxy-Authorization: ${proof}\r\n\r\n`),
+    );
+    socket.once('data', (chunk) => {
+      resolve(Number(chunk.toString('latin1').slice(9, 12)));
+      socket.destroy();
     });
-  const until = async () => {
-    for (let i = 0; i < 5000; i++) {
-      const status = await knock();
-      if (status !== 200) return performance.now();
-      onServed();
-    }
-    throw new Error('a sandbox that was removed is still served');
-  };
-  return { served, refused: until() };
+  });
 }

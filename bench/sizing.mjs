@@ -2,17 +2,21 @@
 // The figures of docs/sizing.md: what a request, a connection, a stream and a sandbox cost a gateway in CPU and memory, alone,
 // with two workers and with Redis. Generator, upstream and gateway share the machine, so size by the CPU per request, which is
 // that of the gateway's processes alone, and not by the requests per second. 75 to 100 s on two cores.
-// usage: node bench/sizing.mjs
+// usage: node bench/sizing.mjs [--smoke]
 import { availableParallelism, totalmem } from 'node:os';
 import { events, openGround, pause, sandboxes } from './sizing-ground.mjs';
 import { median, revocations } from './sizing-revocations.mjs';
 
+const smoke = process.argv.includes('--smoke');
+/** A number of something, or with --smoke so few that nothing but the working of it shows. */
+const some = (number) => (smoke ? Math.ceil(number / 100) : number);
+const rest = (ms) => pause(some(ms));
 const largeBytes = 100 * 1024;
 const lanes = 32;
 /** Requests: enough for the code to be compiled in each process, and for ticks of 10 ms not to matter. */
-const amount = { warm: 5000, count: 6000 };
-const registered = 10_000;
-const wholeMs = 240_000;
+const amount = { warm: some(5000), count: some(6000) };
+const registered = some(10_000);
+const wholeMs = smoke ? 120_000 : 240_000;
 
 const rows = [];
 const row = (...cells) => rows.push(cells);
@@ -20,7 +24,7 @@ const kib = (bytes) => `${(bytes / 1024).toFixed(bytes < 100 * 1024 ? 1 : 0)} Ki
 const mib = (bytes) => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
 const cost = ({ rate, cpu }) => [`${Math.round(rate)}/s`, `${Math.round(cpu)} µs`];
 const small = { what: 'requests', path: '/small.json' };
-const one = { ...small, lanes: 1, warm: 300, count: 1000 };
+const one = { ...small, lanes: 1, warm: some(300), count: some(1000) };
 const progress = (text) => process.stderr.write(`${text}\n`);
 
 const tooLong = setTimeout(() => {
@@ -84,7 +88,7 @@ async function run(gateway, job, redis) {
 async function alone() {
   progress('one process');
   const gateway = await ground.start('alone');
-  await pause(1000);
+  await rest(1000);
   row('memory: gateway, idle', mib(gateway.memory()[0]), `${gateway.descriptors()[0]} descriptors`);
   const h1 = await run(gateway, small);
   row('GET of 1 KiB, HTTP/1.1 kept alive', ...cost(h1));
@@ -97,13 +101,13 @@ async function alone() {
   );
   row(
     'GET of 1 KiB, HTTP/2 both sides',
-    ...cost(await run(gateway, { what: 'http2', connections: 4, warm: 3000, count: 3000 })),
+    ...cost(await run(gateway, { what: 'http2', connections: 4, warm: some(3000), count: some(3000) })),
   );
   row(
     'new connection, TLS handshake and one GET',
-    ...cost(await run(gateway, { what: 'handshakes', lanes: 8, warm: 300, count: 600 })),
+    ...cost(await run(gateway, { what: 'handshakes', lanes: 8, warm: some(300), count: some(600) })),
   );
-  const large = await run(gateway, { ...small, path: '/large.json', lanes: 16, warm: 1000, count: 2000 });
+  const large = await run(gateway, { ...small, path: '/large.json', lanes: 16, warm: some(1000), count: some(2000) });
   row('GET of 100 KiB, searched for credentials', ...cost(large));
   row('the same, for each MiB', '', `${Math.round(((large.cpu - h1.cpu) * 1024 * 1024) / largeBytes)} µs`);
   row('memory: gateway, after all this', mib(gateway.memory()[0]), '');
@@ -113,7 +117,7 @@ async function alone() {
 async function withTwoWorkers() {
   progress('two workers');
   const gateway = await ground.start('workers', { workers: 2 });
-  await pause(1000);
+  await rest(1000);
   const [primary, ...workers] = gateway.memory();
   row('memory: first process, with 2 workers', mib(primary), '');
   row('memory: each worker, idle', mib(median(workers)), '');
@@ -125,12 +129,12 @@ async function withTwoWorkers() {
 }
 
 async function memory() {
-  await hold('idle connections', 'idle', 1000);
-  await hold('WebSockets', 'webSockets', 500);
-  const open = 500;
+  await hold('idle connections', 'idle', some(1000));
+  await hold('WebSockets', 'webSockets', some(500));
+  const open = some(500);
   const streams = await hold('event streams', 'events', open, async (gateway) => {
     const [cpu, at] = [gateway.cpu(), performance.now()];
-    await pause(3000);
+    await rest(3000);
     return (gateway.cpu() - cpu) / ((performance.now() - at) / events.everyMs) / open;
   });
   row(
@@ -145,11 +149,11 @@ async function memory() {
 async function hold(name, way, count, meanwhile = async () => {}) {
   progress(name);
   const gateway = await ground.start(way);
-  await run(gateway, { ...small, warm: 500, count: 1000 });
-  await pause(500);
+  await run(gateway, { ...small, warm: some(500), count: some(1000) });
+  await rest(500);
   const [before, files] = [gateway.memory()[0], gateway.descriptors()[0]];
   await load({ what: 'hold', way, count, ...gateway.target });
-  await pause(1000);
+  await rest(1000);
   const [after, filesAfter] = [gateway.memory()[0], gateway.descriptors()[0]];
   row(
     `memory: each of ${count} ${name}`,
@@ -177,18 +181,22 @@ async function register(gateway, name, count, lanes) {
 async function registrations() {
   progress('registrations');
   const first = await ground.start('registry');
-  await pause(1000);
+  await rest(1000);
   const before = first.memory()[0];
-  row('registrations, one after another', `${Math.round(await register(first, 'one', 100, 1))}/s`, 'each on the disk');
-  const many = await register(first, 'many', 1000, 64);
+  row(
+    'registrations, one after another',
+    `${Math.round(await register(first, 'one', some(100), 1))}/s`,
+    'each on the disk',
+  );
+  const many = await register(first, 'many', some(1000), 64);
   row('registrations, 64 at once, up to 1100', `${Math.round(many)}/s`, 'each on the disk');
   await first.stop();
   first.multiplyRegistered('one-0', registered);
   const again = await ground.start('again', { from: 'registry' });
-  await pause(1000);
+  await rest(1000);
   const each = (again.memory()[0] - before) / registered;
   row(`memory: each of ${registered} registered sandboxes`, kib(each), 'after a restart');
-  const late = await register(again, 'late', 50, 1);
+  const late = await register(again, 'late', some(50), 1);
   row(`registrations, one after another, beside ${registered}`, `${Math.round(late)}/s`, 'each on the disk');
   await again.stop();
 }
@@ -197,9 +205,9 @@ async function withRedis(redis) {
   progress('Redis');
   const a = await ground.start('redis-a', { store: redis.url });
   const b = await ground.start('redis-b', { store: redis.url, ca: a.caFolder });
-  await pause(1000);
+  await rest(1000);
   const [quiet, quietCpu] = [redis.asked(), redis.cpu()];
-  await pause(2000);
+  await rest(2000);
   row(
     'Redis, two gateways, no traffic',
     `${Math.round((redis.asked() - quiet) / 2)} scripts/s`,
@@ -209,27 +217,28 @@ async function withRedis(redis) {
   row('GET of 1 KiB, limits in Redis', ...cost(result));
   row('the same, one at a time: median', `${(await run(a, one)).p50Ms.toFixed(2)} ms`, '');
   row('Redis meanwhile, per request', `${Math.round(result.asked)} scripts/s`, `${Math.round(result.redisCpu)} µs`);
+  const asks = some(2 * sandboxes);
   let before = 0;
   const begun = () => {
     before = redis.asked();
   };
-  const seldom = await load({ ...a.target, what: 'seldom', count: 2 * sandboxes, everyMs: 80 }, { begun });
-  const each = (redis.asked() - before) / (2 * sandboxes);
+  const seldom = await load({ ...a.target, what: 'seldom', count: asks, everyMs: some(80) }, { begun });
+  const each = (redis.asked() - before) / asks;
   row(
     'a sandbox that asks once in 2.5 s, limits in Redis: median',
     `${seldom.p50Ms.toFixed(2)} ms`,
     `${each.toFixed(1)} scripts`,
   );
-  const count = 1000;
+  const count = some(1000);
   const [bytes, keys] = [redis.memory(), redis.keys()];
   row(
     'registrations, one after another, Redis',
-    `${Math.round(await register(a, 'one', 100, 1))}/s`,
+    `${Math.round(await register(a, 'one', some(100), 1))}/s`,
     'known to both gateways',
   );
   row(
     'registrations, 64 at once, Redis',
-    `${Math.round(await register(a, 'many', count - 100, 64))}/s`,
+    `${Math.round(await register(a, 'many', count - some(100), 64))}/s`,
     'known to both gateways',
   );
   row(
@@ -237,7 +246,7 @@ async function withRedis(redis) {
     kib((redis.memory() - bytes) / count),
     `${((redis.keys() - keys) / count).toFixed(1)} keys`,
   );
-  const [held, confirmed] = await revocations(a, b);
+  const [held, confirmed] = await revocations(a, b, some(50));
   row('a revocation holds at another gateway: median of 50', `${held.toFixed(1)} ms`, '');
   row('a revocation is confirmed to who asked: median of 50', `${confirmed.toFixed(1)} ms`, '');
   await Promise.all([a.stop(), b.stop()]);

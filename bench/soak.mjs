@@ -1,28 +1,24 @@
 #!/usr/bin/env node
 // An hour's worth of mixed work of ten agents, as fast as the machine does it: does memory stay flat, are all handles given
 // back, does every request go as it should, is every one in the journal? Everything on loopback, in processes of its own.
-// usage: node bench/soak.mjs [--minutes N] [--main FILE] [--json]      (first: npx tsc -p tsconfig.build.json)
-import { execFileSync, spawn } from 'node:child_process';
+// usage: node bench/soak.mjs [--minutes N] [--json] [--smoke]
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { buildMain, callAdmin, startGateway } from './built.mjs';
 import * as agents from './soak/agents.mjs';
 import { gitLogin, hosts, startUpstreams } from './soak/upstreams.mjs';
 
 const { values } = parseArgs({
   options: {
-    minutes: { type: 'string', default: '60' },
-    main: {
-      type: 'string',
-      default: join(dirname(fileURLToPath(import.meta.url)), '../.sallyport-build/modules/main.js'),
-    },
+    minutes: { type: 'string' },
     json: { type: 'boolean', default: false },
+    smoke: { type: 'boolean', default: false },
   },
 });
-const minutes = Number(values.minutes);
+const minutes = Number(values.minutes ?? (values.smoke ? 1 : 60));
 /** Growth of the last third over the middle one that is more than noise. */
 const maxGrowthMiB = 24;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -39,15 +35,13 @@ const count = (piece) => {
 
 const upstreams = await startUpstreams(home);
 writeConfig(0);
-const gateway = spawn(process.execPath, [values.main, 'up'], {
-  env: { PATH: process.env.PATH, HOME: home, SALLYPORT_HOME: state, SALLYPORT_CONFIG: config, NO_COLOR: '1' },
-  stdio: ['ignore', 'pipe', 'pipe'],
-});
-let said = '';
-for (const output of [gateway.stdout, gateway.stderr])
-  output.on('data', (chunk) => (said = (said + chunk).slice(-20_000)));
+let main = '';
+let gateway = null;
 try {
-  const port = await portOfDoor();
+  main = buildMain(home);
+  const started = await startGateway(main, { HOME: home, SALLYPORT_HOME: state, SALLYPORT_CONFIG: config });
+  const { port } = started;
+  gateway = started.child;
   await admin('POST', '/internal/containers', { id: 'agents', container_ip: '127.0.0.1', repos: ['acme/*'] });
   await admin('PUT', '/internal/credentials/far', 'the-first-value-of-far');
   await admin('PUT', '/internal/credentials/forge', gitLogin.split(':')[1]);
@@ -66,11 +60,10 @@ try {
   await settled(start.files);
   const end = sample();
   const seconds = (performance.now() - began) / 1000;
-  gateway.kill('SIGTERM');
-  await new Promise((resolve) => gateway.once('close', resolve));
+  await started.end();
   report({ minutes, seconds, start, end, samples, done, ...growthOf(samples), ...journal() });
 } finally {
-  gateway.kill('SIGKILL');
+  gateway?.kill('SIGKILL');
   upstreams.close();
   rmSync(home, { recursive: true, force: true });
 }
@@ -146,30 +139,8 @@ function writeConfig(number) {
   writeFileSync(config, JSON.stringify(document));
 }
 
-async function portOfDoor() {
-  for (let i = 0; i < 3000; i++) {
-    const found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(said);
-    if (found !== null) return Number(found[1]);
-    if (gateway.exitCode !== null) break;
-    await pause(10);
-  }
-  throw new Error(`the gateway did not start: ${said}`);
-}
-
 function admin(method, path, body) {
-  return new Promise((resolve, reject) => {
-    const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
-    const headers = { 'content-type': typeof body === 'string' ? 'text/plain' : 'application/json' };
-    const socketPath = join(state, 'run/admin.sock');
-    const sent = httpRequest({ socketPath, method, path, headers, agent: false }, async (answer) => {
-      let got = '';
-      for await (const chunk of answer) got += chunk;
-      if (answer.statusCode >= 300) reject(new Error(`${method} ${path}: ${answer.statusCode} ${got}`));
-      else resolve(got.startsWith('{') ? JSON.parse(got) : got);
-    });
-    sent.on('error', reject);
-    sent.end(text);
-  });
+  return callAdmin(join(state, 'run/admin.sock'), method, path, body);
 }
 
 function sample() {
@@ -219,7 +190,7 @@ function journal() {
 
 function verifies() {
   const env = { PATH: process.env.PATH, HOME: home, SALLYPORT_HOME: state, SALLYPORT_CONFIG: config };
-  return JSON.parse(execFileSync(process.execPath, [values.main, 'audit', 'verify', '--json'], { env }).toString()).ok;
+  return JSON.parse(execFileSync(process.execPath, [main, 'audit', 'verify', '--json'], { env }).toString()).ok;
 }
 
 function report(found) {

@@ -1,20 +1,19 @@
 #!/usr/bin/env node
 // What a sandbox adds to the start of its command: from asking for it to the command's first instruction, beside the same
 // command without a sandbox. With a gateway of its own, and with one that runs already.
-// usage: node bench/start.mjs [runs]     (needs dist/: npm run build)
-import { spawn, spawnSync } from 'node:child_process';
+// usage: node bench/start.mjs [runs] [--smoke]
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { buildMain, nodeFlags, startGateway } from './built.mjs';
 
-const runs = Number(process.argv[2] ?? 15);
-const main = join(dirname(fileURLToPath(import.meta.url)), '..', 'dist', 'main.cjs');
+const smoke = process.argv.includes('--smoke');
+const runs = Number(process.argv.slice(2).find((word) => !word.startsWith('--')) ?? (smoke ? 1 : 15));
 const ground = mkdtempSync(join(tmpdir(), 'sallyport-start-'));
 const project = join(ground, 'project');
 mkdirSync(project);
 const env = { PATH: process.env.PATH, HOME: ground, SALLYPORT_HOME: join(ground, 'state') };
-const flags = ['--min-semi-space-size=8', '--max-semi-space-size=32'];
 const clock = ['date', '+%s%N'];
 
 /** Milliseconds from here to the moment that the command itself prints. */
@@ -32,17 +31,16 @@ function measure(name, command) {
   console.log(`${name.padEnd(34)} median ${at(0.5)} ms   quickest ${at(0)} ms   slowest ${at(1)} ms`);
 }
 
-const sallyport = (...args) => [process.execPath, ...flags, main, 'run', ...args, '--', ...clock];
-let up = null;
+let gateway = null;
 try {
+  const main = buildMain(ground);
+  const sallyport = (...args) => [process.execPath, ...nodeFlags, main, 'run', ...args, '--', ...clock];
   measure('without a sandbox', clock);
   measure('Node alone', [process.execPath, '-e', 'console.log(String(Date.now()) + "000000")']);
   measure('sallyport run', sallyport());
-  up = spawn(process.execPath, [main, 'up'], { env, cwd: ground, stdio: ['ignore', 'pipe', 'inherit'] });
-  await new Promise((resolve) => up.stdout.once('data', resolve));
+  gateway = await startGateway(main, env);
   measure('sallyport run --gateway', sallyport('--gateway'));
 } finally {
-  up?.kill('SIGTERM');
-  if (up !== null) await new Promise((resolve) => up.once('exit', resolve));
+  await gateway?.end();
   rmSync(ground, { recursive: true, force: true });
 }

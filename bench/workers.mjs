@@ -2,37 +2,34 @@
 // What listen.workers brings: requests per second and CPU per request of a gateway in one process and with two workers,
 // over plain HTTP on loopback, with identity, policy and journal on. Client and upstream share the machine, so on two cores
 // the requests per second say little; the CPU per request is the gateway's own, of all its processes together.
-// usage: node bench/workers.mjs [seconds per run, default 5]
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+// usage: node bench/workers.mjs [seconds per run, default 5] [--smoke]
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { buildMain, callAdmin, startGateway } from './built.mjs';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const seconds = Math.min(8, Number(process.argv[2] ?? 5));
+const smoke = process.argv.includes('--smoke');
+const asked = process.argv.slice(2).find((word) => !word.startsWith('--'));
+const seconds = Math.min(8, Number(asked ?? (smoke ? 0.5 : 5)));
 const connections = 32;
 const home = mkdtempSync(join(tmpdir(), 'sallyport-workers-'));
-const main = join(home, 'package', 'dist', 'main.cjs');
-execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs'), join(home, 'package', 'dist')]);
-for (const name of ['config', 'package.json', 'node_modules'])
-  symlinkSync(join(root, name), join(home, 'package', name));
 
 const upstream = createServer((_, response) => response.end('ok'));
 upstream.keepAliveTimeout = 60_000;
 await new Promise((resolve) => upstream.listen(0, '127.0.0.1', resolve));
 console.log(`${availableParallelism()} cores, ${connections} connections, ${seconds} s each`);
 try {
-  for (const workers of [1, 2]) await measure(workers);
+  const main = buildMain(home);
+  for (const workers of [1, 2]) await measure(main, workers);
 } finally {
   upstream.close();
   upstream.closeAllConnections();
   rmSync(home, { recursive: true, force: true });
 }
 
-async function measure(workers) {
+async function measure(main, workers) {
   const state = join(home, `state-${workers}`);
   const config = join(home, `policy-${workers}.yaml`);
   writeFileSync(
@@ -45,22 +42,12 @@ audit: { sandbox_bytes_per_day: 0 }
 upstream: { resolve: { far.example: "127.0.0.1:${upstream.address().port}" } }
 `,
   );
-  const env = { PATH: process.env.PATH, HOME: home, SALLYPORT_HOME: state, SALLYPORT_CONFIG: config, NO_COLOR: '1' };
-  const gateway = spawn(process.execPath, [main, 'up', '--json'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const closed = new Promise((resolve) => gateway.once('close', resolve));
+  const gateway = await startGateway(main, { HOME: home, SALLYPORT_HOME: state, SALLYPORT_CONFIG: config });
   try {
-    const port = await new Promise((resolve, reject) => {
-      let text = '';
-      gateway.stdout.on('data', (chunk) => {
-        text += chunk;
-        const door = /proxy http:\/\/127\.0\.0\.1:(\d+)/.exec(text);
-        if (door !== null) resolve(Number(door[1]));
-      });
-      gateway.once('exit', () => reject(new Error(`the gateway ended: ${text}`)));
-    });
-    execFileSync(process.execPath, [main, 'register', '--ip', '127.0.0.1', '--json'], { env });
-    await drive(port, 1);
-    const processes = [gateway.pid, ...childrenOf(gateway.pid)];
+    const { child, port } = gateway;
+    await callAdmin(join(state, 'run', 'admin.sock'), 'POST', '/internal/containers', { container_ip: '127.0.0.1' });
+    await drive(port, smoke ? 0.2 : 1);
+    const processes = [child.pid, ...childrenOf(child.pid)];
     const before = processes.map(cpuSeconds);
     const { done, refused } = await drive(port, seconds);
     const used = processes.map((pid, index) => cpuSeconds(pid) - before[index]);
@@ -70,8 +57,7 @@ upstream: { resolve: { far.example: "127.0.0.1:${upstream.address().port}" } }
       `${workers} worker${workers === 1 ? ' ' : 's'}: ${Math.round(done / seconds)} requests/s, ${((all * 1e6) / done).toFixed(0)} µs CPU/request (${parts} s), ${refused} not served`,
     );
   } finally {
-    gateway.kill('SIGKILL');
-    await closed;
+    await gateway.end('SIGKILL');
   }
 }
 

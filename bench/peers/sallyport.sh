@@ -26,6 +26,9 @@ limits:
   requests_per_minute: 60000000
   concurrent_requests: 10000
   connections: 10000
+  connections_per_second: 0
+  pushes_per_minute: 0
+  gateway: { connections_per_second: 0 }
 upstream:
   resolve: { api.test: 127.0.0.1, sink.test: 127.0.0.1, git.test: 127.0.0.1, "*.w.test": 127.0.0.1 }
   ca: upca.pem

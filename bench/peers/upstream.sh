@@ -1,11 +1,18 @@
 # The upstream of every contender: nginx on 9443 (HTTP/1.1), 9445 (HTTP/2) and /g/ (git), mb's sink on 9444.
-# It echoes the x-api-key it saw as X-Seen-Key, which is how injection is checked. Of git requests it notes how long each took.
+# Whether the injected x-api-key arrived it says as X-Seen-Key, in other words: an echo of it Sallyport would mask. Of git requests it notes how long each took.
 start_contender() {
   local git_location=''
+  # Filters as hosting services have them; no housekeeping while something is measured.
+  [[ ! -d $work/git ]] || printf '[uploadpack]\n\tallowFilter = true\n[http]\n\treceivepack = true\n[receive]\n\tautogc = false\n' >"$work/.gitconfig"
+  launch sink "$work/mb" sink port=9444 cert="$work/up.pem" key="$work/up.key" inject="$key"
+  if [[ -n $smoke ]] && ! { command -v nginx && command -v fcgiwrap; } >/dev/null; then
+    launch upstream node "$bench/peers/upstream.mjs"
+    await_port upstream 9443 9445
+    await_port sink 9444
+    return
+  fi
   if [[ -d $work/git && -x $(command -v fcgiwrap) ]]; then
     rm -f "$work/fcgi.sock"
-    # Filters as hosting services have them; no housekeeping while something is measured.
-    printf '[uploadpack]\n\tallowFilter = true\n[http]\n\treceivepack = true\n[receive]\n\tautogc = false\n' >"$work/.gitconfig"
     launch fcgi fcgiwrap -c 4 -s "unix:$work/fcgi.sock"
     git_location="location /g/ {
       access_log $work/git-access.log git;
@@ -32,6 +39,7 @@ error_log $work/upstream.err;
 events { worker_connections 8192; }
 http {
   access_log off;
+  map \$http_x_api_key \$seen_key { '$key' key-arrived; default wrong; }
   log_format git '\$request_time \$connection \$request';
   sendfile on;
   tcp_nodelay on;
@@ -52,13 +60,12 @@ http {
     listen 127.0.0.1:9443 ssl backlog=4096;
     listen 127.0.0.1:9445 ssl http2 backlog=4096;
     root $work/www;
-    location / { add_header X-Seen-Key \$http_x_api_key; }
+    location / { add_header X-Seen-Key \$seen_key; }
     $git_location
   }
 }
 CONF
   launch upstream nginx -e "$work/upstream.err" -c "$work/upstream.conf"
-  launch sink "$work/mb" sink port=9444 cert="$work/up.pem" key="$work/up.key"
   await_port upstream 9443 9445
   await_port sink 9444
 }

@@ -74,21 +74,26 @@ function serveApi(request, response) {
   }
 }
 
-/** As a web server runs it (RFC 3875). */
 function serveGit(root, request, response) {
-  const { headers, url, method } = request;
+  const { headers } = request;
   if (headers.authorization !== `Basic ${Buffer.from(gitLogin).toString('base64')}`) {
     request.resume();
     response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
     return;
   }
+  serveRepositories({ root, request, response });
+}
+
+/** `git http-backend` as a web server runs it (RFC 3875). `config`: the settings of that server. */
+export function serveRepositories({ root, request, response, config = '/dev/null' }) {
+  const { headers, url, method } = request;
   const [path, query = ''] = url.split('?');
   const child = spawn('git', ['http-backend'], {
     env: {
       PATH: process.env.PATH,
       GIT_PROJECT_ROOT: root,
       GIT_HTTP_EXPORT_ALL: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_GLOBAL: config,
       PATH_INFO: path,
       QUERY_STRING: query,
       REQUEST_METHOD: method,

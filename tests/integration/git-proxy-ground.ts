@@ -8,8 +8,8 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { startBackend } from '../../src/prove/internet/git-backend.ts';
 import { type FakeUpstream, startStreamingUpstream } from '../support/fake-upstream.ts';
-import { startBackend } from '../support/git-backend.ts';
 import { GitFolder, quietGit } from '../support/git-folder.ts';
 import type { TestCa } from '../support/test-ca.ts';
 

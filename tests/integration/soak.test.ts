@@ -31,7 +31,8 @@ afterAll(() => command.remove());
 test('mixed work leaves nothing open, nothing unrecorded, and no request fails that should pass', async () => {
   const script = fileURLToPath(new URL('../../bench/soak.mjs', import.meta.url));
   const main = join(command.home, 'package', 'dist', 'main.cjs');
-  const run = await runClient(process.execPath, [script, '--minutes', '6', '--json', '--main', main], {
+  const run = await runClient(process.execPath, [script, '--minutes', '6', '--json'], {
+    env: { SALLYPORT_MAIN: main },
     timeoutMs: 170_000,
   });
   // A request that did not go as it should ends it with words and no report.

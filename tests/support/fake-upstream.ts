@@ -6,7 +6,7 @@ import {
   type Http2ServerRequest,
   type Http2ServerResponse,
 } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { type LoopbackServer, listenOnLoopback } from '../../src/prove/internet/listen-on-loopback.ts';
 import type { TestCa } from './test-ca.ts';
 
 export interface SeenRequest {
@@ -19,13 +19,9 @@ export interface SeenRequest {
 
 export type Answer = (request: Http2ServerRequest, response: Http2ServerResponse, body: Buffer) => void;
 
-export interface FakeUpstream {
-  readonly port: number;
-  /** For `upstream.resolve`. */
-  readonly address: string;
+export interface FakeUpstream extends LoopbackServer {
   readonly seen: SeenRequest[];
   readonly server: Http2SecureServer;
-  close(): Promise<void>;
 }
 
 const echo: Answer = (request, response, body) => {
@@ -61,21 +57,5 @@ export async function startStreamingUpstream(
   serve: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
 ): Promise<Omit<FakeUpstream, 'seen'>> {
   const server = createSecureServer({ ...ca.issue(names), allowHTTP1: true }, serve);
-  const sockets = new Set<{ destroy(): void }>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    address: `127.0.0.1:${port}`,
-    server,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
-  };
+  return { ...(await listenOnLoopback(server)), server };
 }

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Backend, startBackend } from '../../src/prove/internet/git-backend.ts';
 import { startStreamingUpstream } from './fake-upstream.ts';
-import { type Backend, startBackend } from './git-backend.ts';
 import { GitFolder, quietGit } from './git-folder.ts';
 import type { TestCa } from './test-ca.ts';
 

@@ -1,7 +1,8 @@
 // The far side as an attacker would like it: a TLS server that reads leniently, keeps every byte it is sent and where it
 // thinks each request ends, and answers with the bytes the test scripts. What it never saw, it was never sent.
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { createServer, type TlsOptions } from 'node:tls';
+import { listenOnLoopback } from '../../src/prove/internet/listen-on-loopback.ts';
 
 export interface RecordedRequest {
   readonly head: string;
@@ -32,7 +33,6 @@ export async function startRecordingUpstream(
   tls: TlsOptions,
   first: ScriptedAnswer = plainAnswer,
 ): Promise<RecordingUpstream> {
-  const sockets = new Set<Socket>();
   let answer = first;
   let connections = 0;
   let number = 0;
@@ -56,14 +56,10 @@ export async function startRecordingUpstream(
       }
     });
   });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
   server.on('tlsClientError', () => {});
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { address, close } = await listenOnLoopback(server);
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address,
     get connections() {
       return connections;
     },
@@ -81,11 +77,7 @@ export async function startRecordingUpstream(
       bytes = '';
       requests = [];
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
+    close,
   };
 }
 

@@ -1,9 +1,10 @@
-// Git repositories of a pretend internet: real bare repositories in a folder, served by the real `git http-backend` as a web
-// server runs it (RFC 3875). For proofs and demonstrations on loopback only: it does what it is asked.
+// Git repositories of a pretend internet: real bare repositories in a folder, served by the real `git http-backend`. For proofs
+// and demonstrations on loopback only: it does what it is asked.
 import { execFile, spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { startBackend } from './git-backend.ts';
 import type { PretendRequest, PretendResponse } from './pretend-world.ts';
 
 const run = promisify(execFile);
@@ -82,46 +83,10 @@ function data(text: string): string {
 }
 
 function serveGit(folder: string, request: PretendRequest, response: PretendResponse): void {
-  const [path = '', query = ''] = request.url.split('?');
-  const field = (name: string): string => String(request.headers[name] ?? '');
-  const child = spawn('git', ['http-backend'], {
-    env: {
-      ...environment,
-      GIT_PROJECT_ROOT: folder,
-      GIT_HTTP_EXPORT_ALL: '1',
-      PATH_INFO: path.replace(/^(\/[^/]+\/[^/]+?)(?:\.git)?(?=\/)/, '$1.git'),
-      QUERY_STRING: query,
-      REQUEST_METHOD: request.method,
-      REMOTE_ADDR: '127.0.0.1',
-      CONTENT_TYPE: field('content-type'),
-      ...(request.headers['content-length'] !== undefined && { CONTENT_LENGTH: field('content-length') }),
-      HTTP_CONTENT_ENCODING: field('content-encoding'),
-      GIT_PROTOCOL: field('git-protocol'),
-    },
+  const [path = ''] = request.url.split('?');
+  startBackend(request, response, {
+    root: folder,
+    path: path.replace(/^(\/[^/]+\/[^/]+?)(?:\.git)?(?=\/)/, '$1.git'),
+    env: environment,
   });
-  request.pipe(child.stdin);
-  child.stdin.on('error', () => request.resume());
-  child.stderr.resume();
-  const chunks: Buffer[] = [];
-  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-  child.on('error', () => response.writeHead(500).end());
-  child.on('close', () => answer(Buffer.concat(chunks), response));
-}
-
-/** Pretend repositories are small: an answer is sent when it is whole. */
-function answer(bytes: Buffer, response: PretendResponse): void {
-  const end = bytes.indexOf('\r\n\r\n');
-  if (end < 0) {
-    response.writeHead(500).end('the backend gave no answer\n');
-    return;
-  }
-  let status = 200;
-  for (const line of bytes.subarray(0, end).toString('latin1').split('\r\n')) {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, colon).toLowerCase();
-    const value = line.slice(colon + 1).trim();
-    if (name === 'status') status = Number.parseInt(value, 10);
-    else response.setHeader(name, value);
-  }
-  response.writeHead(status).end(bytes.subarray(end + 4));
 }

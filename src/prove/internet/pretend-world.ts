@@ -1,19 +1,12 @@
 // An internet on loopback, for proofs and demonstrations that need none: every host of it is one server that speaks TLS
 // (HTTP/1.1, HTTP/2, WebSocket) and plain HTTP on one port, and remembers whatever reached it. Never dials anything.
 
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createSecureContext, type SecureContext } from 'node:tls';
-import {
-  issueCaCertificate,
-  issueLeafCertificate,
-  issuerOf,
-  subjectOf,
-  toPem,
-} from '../../stages/accept/tls/certificate.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
+import { makePretendCa } from './pretend-ca.ts';
 
 export interface SeenRequest {
   readonly method: string;
@@ -87,10 +80,7 @@ export async function startPretendWorld(hostFor: (name: string) => PretendHost |
   secure.on('upgrade', upgrade('https'));
   const plainServe = serve('http') as unknown as (request: IncomingMessage, response: ServerResponse) => void;
   const plain = createServer(plainServe).on('upgrade', upgrade('http'));
-  const sockets = new Set<Socket>();
   const door = createTcpServer((socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
     socket.once('data', (first: Buffer) => {
       socket.pause();
@@ -104,20 +94,12 @@ export async function startPretendWorld(hostFor: (name: string) => PretendHost |
       socket.resume();
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    door.once('error', reject);
-    door.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = door.address() as AddressInfo;
+  const { address, close } = await listenOnLoopback(door);
   return {
-    address: `127.0.0.1:${port}`,
+    address,
     certificate: ca.certificate,
     seen,
-    close: () =>
-      new Promise((resolve) => {
-        door.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
+    close,
   };
 }
 
@@ -142,47 +124,4 @@ function hostOf(headers: SeenRequest['headers']): string {
   return String(authority ?? '')
     .toLowerCase()
     .replace(/:\d+$/, '');
-}
-
-// A certificate authority for a pretend internet on loopback: its root goes under `upstream.ca` of the policy, its servers
-// show a certificate for whatever name they are asked for. Kept in memory, and trusted by nobody else.
-const dayMs = 24 * 60 * 60_000;
-
-interface PretendCa {
-  /** PEM of the root. */
-  readonly certificate: string;
-  contextFor(host: string): SecureContext;
-}
-
-function makePretendCa(now: number = Date.now()): PretendCa {
-  const from = new Date(now - dayMs);
-  const until = new Date(now + dayMs);
-  const root = newKey();
-  const rootCertificate = issueCaCertificate(
-    'a pretend internet',
-    subjectOf(root.publicKey),
-    root.privateKey,
-    from,
-    until,
-  );
-  const issuer = issuerOf(rootCertificate, root.privateKey);
-  const leaf = newKey();
-  const subject = subjectOf(leaf.publicKey);
-  const key = leaf.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const contexts = new Map<string, SecureContext>();
-  return {
-    certificate: toPem(rootCertificate),
-    contextFor(host) {
-      const known = contexts.get(host);
-      if (known !== undefined) return known;
-      const cert = toPem(issueLeafCertificate(host, subject, issuer, from, until));
-      const made = createSecureContext({ key, cert });
-      contexts.set(host, made);
-      return made;
-    },
-  };
-}
-
-function newKey(): { publicKey: KeyObject; privateKey: KeyObject } {
-  return generateKeyPairSync('ec', { namedCurve: 'P-256' });
 }

@@ -115,13 +115,22 @@ export function issueClientCertificate(uri: string, subject: Subject, issuer: Is
 }
 
 /** A server certificate (DER) for one DNS name, or for one address. */
-export function issueLeafCertificate(host: string, subject: Subject, issuer: Issuer, from: Date, until: Date): Buffer {
+export function issueLeafCertificate(
+  host: string,
+  subject: Subject,
+  issuer: Issuer,
+  from: Date,
+  until: Date,
+  otherHosts: readonly string[] = [],
+): Buffer {
   // A name that is too long for a common name has an empty subject, and then RFC 5280 wants the SAN critical.
   const named = host.length <= maxCommonName;
-  const san = new GeneralName(isIP(host) === 0 ? { dNSName: host } : { iPAddress: host });
+  const names = [host, ...otherHosts].map(
+    (name) => new GeneralName(isIP(name) === 0 ? { dNSName: name } : { iPAddress: name }),
+  );
   return issue(named ? nameOf(host) : new Name(), issuer, subject, from, until, [
     ...leafUsage,
-    extension(id_ce_subjectAltName, !named, new SubjectAlternativeName([san])),
+    extension(id_ce_subjectAltName, !named, new SubjectAlternativeName(names)),
   ]);
 }
 

@@ -1,5 +1,5 @@
 // One request served by the real `git http-backend`, as a web server runs it (RFC 3875): the body goes in and the answer
-// comes out as they are, at the pace of whoever is slower. Unpacks nothing: git reads gzip itself.
+// comes out as they are, at the pace of whoever is slower. Unpacks nothing: git reads gzip itself. Tests use it too.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Writable } from 'node:stream';
@@ -72,6 +72,8 @@ function answer(child: ChildProcessWithoutNullStreams, response: Http2ServerResp
     child.stdout.pipe(body);
   };
   child.stdout.on('data', onData);
+  // Without git there is nothing to wait for, and 'close' follows.
+  child.on('error', () => {});
   child.on('close', () => {
     if (!response.headersSent) response.writeHead(500).end('the backend gave no answer\n');
   });
