@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allPages, readPage, root, tableUnder, testsNamedIn } from './pages.ts';
 
-const promises = tableUnder(readPage('README.md'), '## What is protected, and the test that proves it');
+const promises = tableUnder(readPage('docs/threats.md'), '## What holds, and the test that proves it');
 const threats = tableUnder(readPage('docs/threats.md'), '## Threats, controls, tests');
 
 describe('what the documents call protected has a test', () => {
-  test.each(promises)('README: %s', (_what, proof) => {
+  test.each(promises)('what holds: %s', (_what, proof) => {
     const named = testsNamedIn(proof!);
     expect(named.length).toBeGreaterThan(0);
     for (const path of named) expect(existsSync(join(root, path)), `${path} does not exist`).toBe(true);
@@ -34,6 +34,17 @@ describe('threats keep their numbers', () => {
 
   test('they are T1, T2 … without a gap', () => {
     expect(numbers).toEqual(numbers.map((_, index) => `T${index + 1}`));
+  });
+
+  test('every line of the README on what holds names threats of the table', () => {
+    const { text } = readPage('README.md');
+    const lines = [...text.matchAll(/^\d\. .+$/gm)].map(([line]) => line);
+    expect(lines.length).toBe(8);
+    for (const line of lines) {
+      const named = line.match(/\bT\d+\b/g) ?? [];
+      expect(named.length, line).toBeGreaterThan(0);
+      expect(numbers).toEqual(expect.arrayContaining(named));
+    }
   });
 
   test('every threat that the source says it guards is in the table', () => {
