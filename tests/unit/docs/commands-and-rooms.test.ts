@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { exitCode } from '../../../src/cli/terminal/exit-code.ts';
@@ -57,7 +57,7 @@ describe('the README', () => {
   });
 });
 
-describe('docs/architecture.md tells of the rooms that there are', () => {
+describe('docs/architecture.md tells of the house as it is', () => {
   const { text } = readPage('docs/architecture.md');
   const listing = /^ {4}src\/\n((?: {6}.*\n)+)/m.exec(text)![1]!;
   const told = [...listing.matchAll(/^ {6}([a-z0-9-]+(?:\/|\.ts))/gm)].map((match) => match[1]!);
@@ -67,5 +67,31 @@ describe('docs/architecture.md tells of the rooms that there are', () => {
       entry.isDirectory() ? `${entry.name}/` : entry.name,
     );
     expect(told.sort()).toEqual(there.sort());
+  });
+
+  test('every file that it names exists', () => {
+    const named = [...text.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|cjs|mjs))`/g)].map(([, path]) => path!);
+    expect(named.length).toBeGreaterThan(60);
+    for (const path of named) {
+      expect(existsSync(join(root, path)) || existsSync(join(root, 'src', path)), path).toBe(true);
+    }
+  });
+
+  test('each step of its walks names the files to open, from the root', () => {
+    const walks = text.split('## Three walks\n')[1]!.split('\n## ')[0]!.split('\n### ').slice(1);
+    expect(walks.map((walk) => walk.split('\n')[0])).toEqual(['An API call', 'A refused push', '`run -- claude`']);
+    for (const walk of walks) {
+      const steps = walk.split(/^\d+\. /m).slice(1);
+      expect(steps.length, walk).toBeGreaterThan(5);
+      for (const step of steps) expect(step).toMatch(/`src\/[\w/.-]+\.ts`/);
+    }
+  });
+
+  test('it has a picture with every room', () => {
+    const [, picture = ''] = /^```mermaid\n([\s\S]*?)^```/m.exec(text)!;
+    for (const room of told.filter((name) => name.endsWith('/') && name !== 'kit/' && name !== 'stages/')) {
+      expect(picture, room).toContain(`src/${room.slice(0, -1)}`);
+    }
+    for (const stage of readdirSync(join(root, 'src/stages'))) expect(picture, stage).toContain(`${stage}["${stage}`);
   });
 });
