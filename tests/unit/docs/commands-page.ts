@@ -3,7 +3,7 @@ import { exitCodeLines, helpOf, leaves } from './program.ts';
 
 export function commandsPage(): string {
   const list = leaves.map(({ words, summary }) => `- [\`${words}\`](#${anchorOf(words)}): ${summary}`);
-  const codes = exitCodeLines().map(([code, meaning]) => `| ${code === 'run' ? '`run`' : code} | ${meaning} |`);
+  const codes = exitCodeLines().map(([code, meaning]) => `- \`${code}\`: ${meaning}`);
   return [
     '# Commands',
     '',
@@ -15,8 +15,8 @@ export function commandsPage(): string {
     '',
     '## Exit codes',
     '',
-    '| code | meaning |',
-    '| --- | --- |',
+    '`run` stands for the code of the command that was run.',
+    '',
     ...codes,
     '',
     ...leaves.flatMap(({ words, command }) => [`## sallyport ${words}`, '', '```text', helpOf(command), '```', '']),
