@@ -17,7 +17,7 @@ export function readPage(path: string): Page {
 
 export function allPages(): Page[] {
   const top = readdirSync(root).filter((name) => name.endsWith('.md'));
-  const below = ['docs', 'docs/policy', 'docs/adr', 'docs/research', 'bench'].flatMap((directory) =>
+  const below = ['docs', 'docs/policy', 'docs/threats', 'docs/adr', 'docs/research', 'bench'].flatMap((directory) =>
     readdirSync(join(root, directory))
       .filter((name) => name.endsWith('.md'))
       .map((name) => `${directory}/${name}`),
