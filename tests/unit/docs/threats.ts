@@ -12,11 +12,9 @@ export interface Threat {
   readonly tests: readonly string[];
 }
 
-const shortList = 'what-holds.md';
-
 /** Every threat of every page, by its number. */
 export function readThreats(): Threat[] {
-  const pages = readdirSync(join(root, 'docs/threats')).filter((name) => name !== shortList);
+  const pages = readdirSync(join(root, 'docs/threats'));
   const threats = pages.flatMap((name) => {
     const [, ...sections] = readPage(`docs/threats/${name}`).text.split(/^## /m);
     return sections.map((section) => threatIn(section, `threats/${name}`));
@@ -42,9 +40,10 @@ export function readIndex(): Pick<Threat, 'number' | 'page' | 'threat'>[] {
   );
 }
 
-/** The short list: each promise, and the tests that prove it. */
+/** The table of proofs at the end of docs/threats.md: each promise, and the tests that prove it. */
 export function readPromises(): { readonly promise: string; readonly tests: readonly string[] }[] {
-  const [, ...promises] = readPage(`docs/threats/${shortList}`).text.split(/^- /m);
+  const [, below] = readPage('docs/threats.md').text.split('## What holds, and the test that proves it\n');
+  const [, ...promises] = below!.split(/^- /m);
   return promises.map((text) => ({ promise: joined(text.split('\n  - ')[0]!), tests: testsNamedIn(text) }));
 }
 
