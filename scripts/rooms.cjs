@@ -55,7 +55,8 @@ module.exports = {
     },
     {
       name: 'protocols-do-no-io',
-      comment: "What reads and writes the wire is handed bytes; it opens nothing. It loads Node's HTTP/2 for those who do.",
+      comment:
+        "What reads and writes the wire is handed bytes; it opens nothing. It loads Node's HTTP/2 for those who do.",
       severity: 'error',
       from: { path: '^src/protocols/' },
       to: asValue({
