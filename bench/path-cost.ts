@@ -132,7 +132,7 @@ upstream: { resolve: { ${host}: 127.0.0.1 } }
     store,
     records: {
       journal,
-      metrics: new Metrics({ openConnections: () => 0, registeredSandboxes: () => 1, openCircuits: () => 0, journal }),
+      metrics: new Metrics(),
       feed: new Feed(),
     },
     journalWaitMs: () => 0,

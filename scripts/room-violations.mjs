@@ -16,6 +16,13 @@ export const violations = [
   violation('kit-knows-no-room', 'src/kit/canary.ts', imports('../path/refusal.ts')),
   violation('protocols-know-no-room', 'src/protocols/http1/canary.ts', imports('../../kit/canary-target.ts')),
   violation('protocols-know-no-room', 'src/protocols/git/canary.ts', imports('../../path/refusal.ts')),
+  violation('protocols-do-no-io', 'src/protocols/git/canary-io.ts', imports('node:fs')),
+  violation('protocols-do-no-io', 'src/protocols/http1/canary-io.ts', imports('node:fs/promises')),
+  violation(
+    'only-the-paths-string-stages',
+    'src/gateway/canary-path.ts',
+    "import { startWith } from '../path/stage.ts';\nexport const canary = startWith;\n",
+  ),
   violation('policy-knows-path-and-kit', 'src/policy/canary.ts', imports('../gateway/admin/canary-target.ts')),
   violation('policy-knows-path-and-kit', 'src/policy/learn/canary.ts', imports('../../stages/audit/canary-target.ts')),
   ...stages.map((stage) =>

@@ -54,6 +54,23 @@ module.exports = {
       to: allBut('protocols/'),
     },
     {
+      name: 'protocols-do-no-io',
+      comment:
+        "What reads and writes the wire is handed bytes; it opens nothing. It loads Node's HTTP/2 for those who do.",
+      severity: 'error',
+      from: { path: '^src/protocols/' },
+      to: asValue({
+        path: '^(node:)?(fs|net|tls|http|https|dgram|dns|child_process|cluster|worker_threads|process|os)(/|$)',
+      }),
+    },
+    {
+      name: 'only-the-paths-string-stages',
+      comment: 'There is one file of paths. Stages know the shape of a stage by its type.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/path/paths[.]ts$' },
+      to: asValue({ path: '^src/path/stage[.]ts$' }),
+    },
+    {
       name: 'policy-knows-path-and-kit',
       severity: 'error',
       from: { path: '^src/policy/' },

@@ -8,11 +8,18 @@ export type KeyWords = string | readonly [sentence: string, ...examples: unknown
 export const keyWords: Readonly<Record<string, KeyWords>> = {
   version: 'The version of this format: always 1.',
 
-  listen: 'Where sandboxes and people come in; a change needs a restart.',
-  'listen.proxy': ['The explicit HTTP(S) proxy door: an address, or a list of them.', '127.0.0.1:8080'],
-  'listen.mtls': ['The same door for sandboxes that prove themselves by a client certificate.', '0.0.0.0:8443'],
+  listen:
+    'Where sandboxes and people come in; a change needs a restart. A subnet (172.30.0.0/24:8080) means the address that this machine has in it.',
+  'listen.proxy': [
+    'The explicit HTTP(S) proxy door: an address, or a list of them; left out: 127.0.0.1:8080.',
+    '127.0.0.1:8080',
+  ],
+  'listen.mtls': [
+    'The same door for sandboxes that prove themselves by a client certificate; left out: none.',
+    '0.0.0.0:8443',
+  ],
   'listen.gateway': [
-    'The transparent door (ports 80, 443 and DNS) on an address of this machine, or in the subnet it is in.',
+    'The transparent door (DNS, 80, 443 and every port of `allow`) on an address of this machine, or in the subnet it is in.',
     '172.30.0.2',
     '172.30.0.0/24',
   ],
@@ -133,7 +140,10 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'policy.protected_paths': ['Files that no commit of a push may change.', ['.github/workflows/**']],
 
   github: 'GitHub: further hosts, and what sandboxes may do through its API.',
-  'github.hosts': ['GitHub Enterprise hosts that are treated as github.com is.', ['ghe.example.com']],
+  'github.hosts': [
+    'GitHub Enterprise hosts that are treated as github.com is; they must be in `allow` too.',
+    ['ghe.example.com'],
+  ],
   'github.effects': 'What may be done beside the default, for each mode of sandboxes.',
   'github.effects.bot': 'For sandboxes that work as a bot.',
   'github.effects.user': 'For sandboxes that work in the name of a person.',
@@ -142,39 +152,49 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'github.effects.*.block': ['Effects that are refused; this wins over the others.', ['issue']],
 
   git: 'Git on other hosts than GitHub.',
-  'git.hosts': ['Hosts that serve git: fetches need the repository, pushes are judged.', ['git.example.com']],
+  'git.hosts': [
+    'Hosts that serve git, beside those of presets: fetches need the repository, pushes are judged. They must be in `allow` too.',
+    ['git.example.com'],
+  ],
   'git.public_fetch': 'Whether other repositories may be fetched, without a credential.',
 
   docker: 'Docker, where it runs the sandboxes.',
-  'docker.socket': 'The absolute path of its socket.',
+  'docker.socket': 'The absolute path of its socket, or of a view of it (`sallyport docker-view`).',
   'docker.register_labelled': 'Whether containers that carry our labels are registered when they start.',
-  'docker.network': ['The Docker network on which sandboxes are looked for.', 'sandboxes'],
+  'docker.network': [
+    'The Docker network on which sandboxes are looked for; left out: the only one a container has.',
+    'sandboxes',
+  ],
 
   limits: 'How much may be asked for: at the top of one sandbox. 0 is no limit, where it may be written.',
   'limits.credential': 'The same for one credential, whichever sandboxes use it.',
   'limits.gateway': 'The same for all sandboxes together.',
   'limits.requests_per_minute': 'Requests in a minute.',
   'limits.burst': "How many requests may come at once after a quiet time; left out: one minute's worth.",
-  'limits.concurrent_requests': 'Requests that are open at the same time.',
-  'limits.upload_bytes_per_minute': 'Bytes in a minute from the sandbox; beyond it streams are slowed down.',
-  'limits.download_bytes_per_minute': 'Bytes in a minute to the sandbox; beyond it streams are slowed down.',
+  'limits.concurrent_requests': 'Requests that are open at the same time, WebSockets and tunnels included.',
+  'limits.upload_bytes_per_minute':
+    'Bytes in a minute from the sandbox, heads and bodies; past it streams slow down and new requests get 429.',
+  'limits.download_bytes_per_minute':
+    'Bytes in a minute to the sandbox, heads and bodies; past it streams slow down and new requests get 429.',
   'limits.pushes_per_minute': 'Pushes by git in a minute.',
-  'limits.connections': 'Connections that are open at the same time.',
+  'limits.connections':
+    'Connections that are open at the same time: of an address, until it is proven which sandbox it is.',
   'limits.connections_per_second': 'New connections in a second.',
-  'limits.dns_per_second': 'DNS questions in a second.',
-  'limits.head_bytes': 'The largest head of a request.',
+  'limits.dns_per_second':
+    'DNS questions in a second; past it they are refused, and past 256 refusals and 100 a second not answered.',
+  'limits.head_bytes': 'The largest head of a request: its first line and header fields together.',
   'limits.request_body_bytes': 'The largest body of a request.',
   'limits.response_body_bytes': 'The largest answer.',
-  'limits.push_bytes': 'The largest push.',
+  'limits.push_bytes': 'The largest push, after decompression.',
   'limits.spool_bytes': 'All pushes that wait on disk to be judged, of all sandboxes.',
-  'limits.connect_timeout_ms': 'How long connecting to an upstream may take.',
+  'limits.connect_timeout_ms': 'How long connecting to an upstream may take, TLS included.',
   'limits.client_head_timeout_ms': 'How long a client may take to send one whole head.',
-  'limits.headers_timeout_ms': 'How long an upstream may take to begin its answer.',
-  'limits.idle_timeout_ms': 'How long a stream may be silent.',
+  'limits.headers_timeout_ms': 'How long an upstream may take to begin its answer: a model may think for minutes.',
+  'limits.idle_timeout_ms': 'How long a body, a stream or a tunnel may be silent, either way.',
   'limits.request_timeout_ms': 'How long a whole request may take, to the end of its answer.',
 
   budgets: 'How much may be spent at the providers of models, read from their answers; 0 is no limit.',
-  'budgets.period': 'When counting begins anew, by UTC.',
+  'budgets.period': 'When counting begins anew, by UTC; a week begins on Monday.',
   'budgets.sandbox': 'For one sandbox.',
   'budgets.credential': 'For one credential, whichever sandboxes use it.',
   'budgets.gateway': 'For all sandboxes together.',
@@ -199,7 +219,7 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'store.shared_addresses': 'Your word that an address is the same sandbox on every machine.',
 
   secrets: 'What is done to keep credentials where they belong.',
-  'secrets.scrub': 'Whether answers are searched for credentials, which are then taken out.',
+  'secrets.scrub': 'Whether answers are searched for credentials, which are then masked.',
   'secrets.misplaced':
     'What happens to a request with a credential where it does not belong: `revoke` ends the sandbox.',
   'secrets.conversations': 'Whether a placeholder in a talk with a model is written down or refused.',
@@ -207,17 +227,17 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
 
   upstream: 'How the gateway itself reaches the world.',
   'upstream.resolve': [
-    'Fixed addresses, like curl --resolve, and the only way to a private address.',
+    'Fixed addresses of hosts or `*.patterns`, like curl --resolve, and the only way to a private address.',
     { 'internal.example.com': '10.0.0.7:8443' },
   ],
   'upstream.ca': ["PEM files with more roots beside the system's, relative to this file.", 'corp-ca.pem'],
-  'upstream.proxy': ['A proxy to go through.', 'http://proxy.example.com:3128'],
+  'upstream.proxy': ['A proxy to go through, without user name or password.', 'http://proxy.example.com:3128'],
 
   audit: 'The journal.',
-  'audit.max_file_bytes': 'How large one file grows.',
+  'audit.max_file_bytes': 'How large one file grows before the next is begun.',
   'audit.keep_files': 'How many files are kept.',
   'audit.keep_days': 'No file goes sooner, however many there are.',
   'audit.max_bytes': 'What all files may take. When files that are too young to go fill it, nothing is served.',
   'audit.sandbox_bytes_per_day':
-    'What one sandbox may write. Past it, its refusals are counted together and its requests refused.',
+    'What one sandbox may write. Past it, its refusals are counted together and its requests get 429. 0 is no limit.',
 };

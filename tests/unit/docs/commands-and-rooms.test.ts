@@ -1,40 +1,24 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { createContext } from '../../../src/cli/cli-context.ts';
-import { buildProgram } from '../../../src/cli/program.ts';
 import { exitCode } from '../../../src/cli/terminal/exit-code.ts';
-import { allPages, readPage, root, tableUnder } from './pages.ts';
+import { allPages, readPage, root } from './pages.ts';
+import { exitCodeLines, leaves, program } from './program.ts';
 
-const silent = { write: () => true };
-const program = buildProgram(
-  createContext({ env: {}, cwd: '/', stdin: Readable.from([]), stdout: silent, stderr: silent }),
-);
-const commands = leaves(program, []);
+const commands = leaves.map(({ words }) => words);
 
-/** The commands that do something and are for people: `secret set`, not `secret`, nor what the gateway calls itself. */
-function leaves(command: Command, words: readonly string[]): string[] {
-  const below = command
-    .createHelp()
-    .visibleCommands(command)
-    .filter((one) => one.name() !== 'help');
-  if (below.length === 0) return [words.join(' ')];
-  return below.flatMap((one) => leaves(one, [...words, one.name()]));
-}
-
-describe('the README tells of the commands that there are', () => {
-  test('every command of the program is in its table, and no other', () => {
-    const rows = tableUnder(readPage('README.md'), '## Commands');
-    const told = rows.map(([command]) => /^`sallyport ([a-z -]+)`$/.exec(command!)?.[1]);
-    expect(told).toEqual(expect.arrayContaining(commands));
-    expect(commands).toEqual(expect.arrayContaining(told));
+describe('the pages tell of the commands that there are', () => {
+  test('every command of the program has its part of docs/commands.md, and no other', () => {
+    const told = [...readPage('docs/commands.md').text.matchAll(/^## sallyport ([a-z -]+)$/gm)].map(
+      ([, words]) => words,
+    );
+    expect(told.length).toBeGreaterThan(30);
+    expect(told).toEqual(commands);
   });
 
-  test('every exit code is in its table, and no other', () => {
-    const rows = tableUnder(readPage('README.md'), '## Commands', 1);
-    expect(rows.map(([code]) => Number(code)).sort()).toEqual(Object.values(exitCode).sort());
+  test('every exit code is explained, and no other', () => {
+    const told = exitCodeLines().flatMap(([code, meaning]) => (code === 'run' ? meaning.match(/\d+/g)! : [code]));
+    expect(told.map(Number).sort()).toEqual(Object.values(exitCode).sort());
   });
 
   test('what stands in a line to be typed, on any page, is a command', () => {
@@ -46,7 +30,7 @@ describe('the README tells of the commands that there are', () => {
     }
   });
 
-  test('the options it uses exist', () => {
+  test('the options that docs/gateway.md uses exist', () => {
     const register = program.commands.find((command) => command.name() === 'register')!;
     for (const option of ['--env', '--ip', '--repo', '--proof']) {
       expect(register.options.map(({ long }) => long)).toContain(option);
@@ -54,7 +38,26 @@ describe('the README tells of the commands that there are', () => {
   });
 });
 
-describe('docs/architecture.md tells of the rooms that there are', () => {
+describe('the README', () => {
+  const { text } = readPage('README.md');
+
+  test('has fewer than 150 lines', () => {
+    expect(text.split('\n').length).toBeLessThan(150);
+  });
+
+  test('leads to every page of docs/', () => {
+    const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+    for (const name of pages) expect(text, name).toContain(`](docs/${name})`);
+  });
+
+  test('shows a policy of at most twelve lines', () => {
+    const [, policy = ''] = /^```yaml\n([\s\S]*?)^```/m.exec(text)!;
+    expect(policy).toMatch(/^version: 1$/m);
+    expect(policy.trim().split('\n').length).toBeLessThanOrEqual(12);
+  });
+});
+
+describe('docs/architecture.md tells of the house as it is', () => {
   const { text } = readPage('docs/architecture.md');
   const listing = /^ {4}src\/\n((?: {6}.*\n)+)/m.exec(text)![1]!;
   const told = [...listing.matchAll(/^ {6}([a-z0-9-]+(?:\/|\.ts))/gm)].map((match) => match[1]!);
@@ -64,5 +67,31 @@ describe('docs/architecture.md tells of the rooms that there are', () => {
       entry.isDirectory() ? `${entry.name}/` : entry.name,
     );
     expect(told.sort()).toEqual(there.sort());
+  });
+
+  test('every file that it names exists', () => {
+    const named = [...text.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|cjs|mjs))`/g)].map(([, path]) => path!);
+    expect(named.length).toBeGreaterThan(60);
+    for (const path of named) {
+      expect(existsSync(join(root, path)) || existsSync(join(root, 'src', path)), path).toBe(true);
+    }
+  });
+
+  test('each step of its walks names the files to open, from the root', () => {
+    const walks = text.split('## Three walks\n')[1]!.split('\n## ')[0]!.split('\n### ').slice(1);
+    expect(walks.map((walk) => walk.split('\n')[0])).toEqual(['An API call', 'A refused push', '`run -- claude`']);
+    for (const walk of walks) {
+      const steps = walk.split(/^\d+\. /m).slice(1);
+      expect(steps.length, walk).toBeGreaterThan(5);
+      for (const step of steps) expect(step).toMatch(/`src\/[\w/.-]+\.ts`/);
+    }
+  });
+
+  test('it has a picture with every room', () => {
+    const [, picture = ''] = /^```mermaid\n([\s\S]*?)^```/m.exec(text)!;
+    for (const room of told.filter((name) => name.endsWith('/') && name !== 'kit/' && name !== 'stages/')) {
+      expect(picture, room).toContain(`src/${room.slice(0, -1)}`);
+    }
+    for (const stage of readdirSync(join(root, 'src/stages'))) expect(picture, stage).toContain(`${stage}["${stage}`);
   });
 });

@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readPage, root, tableUnder, testsNamedIn } from './pages.ts';
+import { root } from './pages.ts';
+import { readThreats } from './threats.ts';
 
 interface Control {
   readonly name: string;
@@ -14,12 +15,7 @@ interface Control {
 }
 
 const controls = JSON.parse(readFileSync(join(root, 'scripts/controls.json'), 'utf8')) as readonly Control[];
-const rows = new Map(
-  tableUnder(readPage('docs/threats.md'), '## Threats, controls, tests').map(([number, , , tests]) => [
-    number!,
-    testsNamedIn(tests!),
-  ]),
-);
+const testsOf = new Map(readThreats().map(({ number, tests }) => [number, tests]));
 
 describe('controls that are broken on request', () => {
   test('are many, and each has a name of its own', () => {
@@ -38,7 +34,7 @@ describe('controls that are broken on request', () => {
     expect(tests.length).toBeGreaterThan(0);
     for (const path of tests) {
       expect(existsSync(join(root, path)), `${path} does not exist`).toBe(true);
-      expect(rows.get(threat) ?? [], `${threat} in docs/threats.md`).toContain(path);
+      expect(testsOf.get(threat) ?? [], `${threat} in docs/threats/`).toContain(path);
     }
   });
 });

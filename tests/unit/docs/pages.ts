@@ -17,7 +17,17 @@ export function readPage(path: string): Page {
 
 export function allPages(): Page[] {
   const top = readdirSync(root).filter((name) => name.endsWith('.md'));
-  const below = ['docs', 'docs/adr', 'docs/research', 'bench', 'tests/security', 'tests/support'].flatMap((directory) =>
+  const folders = [
+    'docs',
+    'docs/policy',
+    'docs/threats',
+    'docs/adr',
+    'docs/research',
+    'bench',
+    'tests/security',
+    'tests/support',
+  ];
+  const below = folders.flatMap((directory) =>
     readdirSync(join(root, directory))
       .filter((name) => name.endsWith('.md'))
       .map((name) => `${directory}/${name}`),

@@ -1,24 +1,31 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { allPages, readPage, root, tableUnder, testsNamedIn } from './pages.ts';
+import { allPages, readPage, root, testsNamedIn } from './pages.ts';
+import { readIndex, readPromises, readThreats } from './threats.ts';
 
-const promises = tableUnder(readPage('README.md'), '## What is protected, and the test that proves it');
-const threats = tableUnder(readPage('docs/threats.md'), '## Threats, controls, tests');
+const promises = readPromises();
+const threats = readThreats();
 
 describe('what the documents call protected has a test', () => {
-  test.each(promises)('README: %s', (_what, proof) => {
-    const named = testsNamedIn(proof!);
-    expect(named.length).toBeGreaterThan(0);
-    for (const path of named) expect(existsSync(join(root, path)), `${path} does not exist`).toBe(true);
+  test('there are promises to check', () => {
+    expect(promises.length).toBeGreaterThan(50);
   });
 
-  test.each(threats)('threats.md %s: %s', (_number, _threat, control, tests) => {
-    expect(control).not.toBe('');
-    const named = testsNamedIn(tests!);
+  test.each(promises)('what holds: $promise', ({ promise, tests }) => {
+    expect(promise).not.toBe('');
+    expectTests(tests);
+  });
+
+  test.each(threats)('$number: $threat', ({ controls, tests }) => {
+    expect(controls.length).toBeGreaterThan(0);
+    expectTests(tests);
+  });
+
+  function expectTests(named: readonly string[]): void {
     expect(named.length).toBeGreaterThan(0);
     for (const path of named) expect(existsSync(join(root, path)), `${path} does not exist`).toBe(true);
-  });
+  }
 
   test('no page names a test that does not exist', () => {
     for (const { path, text } of allPages()) {
@@ -30,13 +37,39 @@ describe('what the documents call protected has a test', () => {
 });
 
 describe('threats keep their numbers', () => {
-  const numbers = threats.map(([number]) => number!);
+  const numbers = threats.map(({ number }) => number);
 
-  test('they are T1, T2 … without a gap', () => {
+  test('they are T1, T2 … without a gap, each on one page', () => {
+    expect(numbers.length).toBeGreaterThan(100);
     expect(numbers).toEqual(numbers.map((_, index) => `T${index + 1}`));
   });
 
-  test('every threat that the source says it guards is in the table', () => {
+  test('the index has each of them once, in the same words, and leads to its page', () => {
+    const index = readIndex().sort((a, b) => Number(a.number.slice(1)) - Number(b.number.slice(1)));
+    expect(index).toEqual(threats.map(({ number, page, threat }) => ({ number, page, threat })));
+  });
+
+  test('the pages have lines that a person can read', () => {
+    const pages = allPages().filter(({ path }) => path.startsWith('docs/threats') || path.startsWith('docs/policy'));
+    expect(pages.length).toBeGreaterThan(20);
+    for (const { path, text } of pages) {
+      const longest = path.startsWith('docs/threats') ? 200 : 350;
+      for (const line of text.split('\n')) expect(line.length, `${path}: ${line.slice(0, 60)}`).toBeLessThan(longest);
+    }
+  });
+
+  test('every line of the README on what holds names threats that there are', () => {
+    const { text } = readPage('README.md');
+    const lines = [...text.matchAll(/^\d\. .+$/gm)].map(([line]) => line);
+    expect(lines.length).toBe(8);
+    for (const line of lines) {
+      const named = line.match(/\bT\d+\b/g) ?? [];
+      expect(named.length, line).toBeGreaterThan(0);
+      expect(numbers).toEqual(expect.arrayContaining(named));
+    }
+  });
+
+  test('every threat that the source says it guards is on a page', () => {
     const guarded = sourceTexts().flatMap((text) =>
       [...text.matchAll(/threats\.md ((?:T\d+(?:, )?)+)/g)].flatMap((match) => match[1]!.match(/T\d+/g)!),
     );

@@ -1,6 +1,6 @@
 // Server certificates for the names that sandboxes ask for, kept as ready TLS contexts: the two cost about two
 // milliseconds together. One leaf key per minter, never written anywhere. Must never mint for anything but a plain host
-// name: no wildcard, no byte that a reader could take for a separator, and an address only from a CA of one sandbox.
+// name: no wildcard, no byte that a reader could take for a separator, and an address only for the doors that say so.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import tls from 'node:tls';
@@ -25,8 +25,8 @@ export interface SigningCa {
   readonly notAfter: Date;
   readonly issuer: Issuer;
   /**
-   * Trusted in one sandbox only, where every address leads to its door: a certificate for an address lets a refusal be
-   * read there, and can mislead nobody elsewhere.
+   * For a door to which every address leads (of a namespace or a network): a certificate for an address lets a refusal be
+   * read there.
    */
   readonly forOneSandbox: boolean;
 }

@@ -23,8 +23,10 @@ function shownDocuments(): [name: string, text: string][] {
     'deploy/kubernetes/gateway/sallyport.yaml',
     'deploy/kubernetes/sidecar/sallyport.yaml',
   ].filter((file) => existsSync(inRoot(file)));
-  const pages = ['README.md', ...readdirSync(inRoot('docs')).map((name) => `docs/${name}`)].filter((name) =>
-    name.endsWith('.md'),
+  const pages = ['', 'docs/', 'docs/policy/'].flatMap((folder) =>
+    readdirSync(inRoot(folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}${name}`),
   );
   const blocks = pages.flatMap((page) =>
     [...readFileSync(inRoot(page), 'utf8').matchAll(/^```ya?ml\n([\s\S]*?)^```/gm)].map(

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { defaultEffects, githubEffects } from '../../../../src/path/github-effects.ts';
 import { refusalStatus } from '../../../../src/path/refusal.ts';
 import type { CompiledPolicy, Injection } from '../../../../src/policy/compiled.ts';
 import { loadPresets, readPresets } from '../../../../src/policy/schema/presets.ts';
@@ -208,21 +209,37 @@ describe('a credential goes to the paths of the API and to no other', () => {
   });
 });
 
-describe('docs/policy.md is complete', () => {
-  // Tables are padded by the formatter.
-  const page = readFileSync(new URL('../../../../docs/policy.md', import.meta.url), 'utf8').replace(/ +/g, ' ');
+describe('the pages of docs/policy/ are complete', () => {
+  // Tables may be padded.
+  const page = (name: string): string =>
+    readFileSync(new URL(`../../../../docs/policy/${name}`, import.meta.url), 'utf8').replace(/ +/g, ' ');
 
-  test('every preset and its credentials stand in it', () => {
+  test('every preset and its credentials stand in presets.md', () => {
+    const items = page('presets.md').split(/^- /m);
     for (const preset of loadPresets().presets.values()) {
-      const row = page.split('\n').find((line) => line.startsWith(`| \`${preset.name}\` |`));
-      expect(row, preset.name).toBeDefined();
-      for (const credential of preset.credentials) expect(row).toContain(`\`${credential.name}\``);
+      const item = items.find((text) => text.startsWith(`\`${preset.name}\`: `));
+      expect(item, preset.name).toBeDefined();
+      for (const credential of preset.credentials) expect(item).toContain(`\`${credential.name}\``);
     }
   });
 
-  test('every refusal code stands in it with its status', () => {
-    for (const [code, status] of Object.entries(refusalStatus)) {
-      expect(page, code).toContain(`| \`${code}\` | ${status} |`);
-    }
+  test('every refusal code stands in refusals.md with its status, once, and no other', () => {
+    const told = [...page('refusals.md').matchAll(/^- `([a-z0-9.-]+)` \((\d+)\): /gm)].map(([, code, status]) => [
+      code,
+      status,
+    ]);
+    const there = Object.entries(refusalStatus).map(([code, status]) => [code, String(status)]);
+    expect(told.sort()).toEqual(there.sort());
+  });
+
+  test('every effect on GitHub stands in github.md, with what it means and whether it is allowed', () => {
+    const rows = page('github.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    const allowed = new Set<string>(defaultEffects);
+    const there = Object.entries(githubEffects).map(
+      ([effect, meaning]) => `| \`${effect}\` | ${meaning} |${allowed.has(effect) ? ' allowed' : ''} |`,
+    );
+    expect(rows.sort()).toEqual(there.sort());
   });
 });
