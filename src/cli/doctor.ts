@@ -9,7 +9,7 @@ import type {
   HealthReport,
   PublicRecord,
 } from '../gateway/admin/admin-ports.ts';
-import { type Finding, findingsOf, isWell } from '../prove/doctor/finding.ts';
+import { type DoctorFinding, findingsOf, isWell } from '../prove/doctor/finding.ts';
 import type { ConfigFacts, GatewayFacts } from '../prove/doctor/judge-gateway.ts';
 import type { RefusedRequest } from '../prove/doctor/judge-sandbox.ts';
 import type { RefusedRecord } from '../prove/doctor/try-runtimes.ts';
@@ -60,8 +60,8 @@ Examples:
     )
     .action(async (options: DoctorOptions, command: Command) => {
       const asJson = wantsJson(command);
-      const findings: Finding[] = [];
-      const tell = (found: readonly Finding[]): void => {
+      const findings: DoctorFinding[] = [];
+      const tell = (found: readonly DoctorFinding[]): void => {
         if (!asJson) context.print(`${findings.length === 0 ? '' : '\n'}${describeFindings(context, found)}`);
         findings.push(...found);
       };
@@ -77,7 +77,7 @@ Examples:
 async function lookAtAll(
   context: CliContext,
   options: DoctorOptions,
-  tell: (found: readonly Finding[]) => void,
+  tell: (found: readonly DoctorFinding[]) => void,
 ): Promise<void> {
   const progress = new ProgressLine(context);
   progress.show('looking at the gateway and the machine');
@@ -130,7 +130,7 @@ async function lookInside(
   context: CliContext,
   { launcher: wanted, image }: DoctorOptions,
   progress: ProgressLine,
-): Promise<Finding[]> {
+): Promise<DoctorFinding[]> {
   const { findLauncher } = await import('../sandbox/run/find-launcher.ts');
   const { tryRuntimes } = await import('../prove/doctor/try-runtimes.ts');
   const { insideArea } = await import('../prove/doctor/judge-runtime.ts');
@@ -168,7 +168,7 @@ async function readRefusals(admin: AdminPorts): Promise<RefusedRecord[]> {
 }
 
 /** Throws what the gateway says when it knows no such sandbox. */
-async function lookAtSandbox(context: CliContext, id: string): Promise<Finding[]> {
+async function lookAtSandbox(context: CliContext, id: string): Promise<DoctorFinding[]> {
   const { judgeSandbox } = await import('../prove/doctor/judge-sandbox.ts');
   const { processBirth } = await import('../kit/process/process-birth.ts');
   const record = await context.admin.call<PublicRecord>('GET', `/internal/containers/${encodeURIComponent(id)}`);

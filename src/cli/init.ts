@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Choices } from '../policy/init/compose-config.ts';
-import type { Survey } from '../policy/init/survey.ts';
+import type { ProjectSurvey } from '../policy/init/survey.ts';
 import type { ConfigInDoubt } from '../policy/load/config-in-doubt.ts';
 import type { CliContext } from './cli-context.ts';
 import { choose } from './steps/init-choices.ts';
@@ -70,7 +70,7 @@ const leftOut =
   'Hosts of remotes stand in it as comments: a sandbox could have written them, or you said no. Look before you use them.';
 
 interface Look {
-  readonly survey: Survey;
+  readonly survey: ProjectSurvey;
   /** A sandbox could write to the configuration of this repository: its remotes may be that sandbox's work. */
   readonly isInDoubt: boolean;
   /** What starts this program here: from a clone it need not be on PATH. */
@@ -125,7 +125,7 @@ function isTaken(path: string): boolean {
 }
 
 /** What we write must be what we accept: it is compiled before anybody sees it. */
-async function compose(survey: Survey, choices: Choices, file: string): Promise<string> {
+async function compose(survey: ProjectSurvey, choices: Choices, file: string): Promise<string> {
   const [{ composeConfig }, { loadPolicyText }, { formatPolicyError }, { thisMachine }] = await Promise.all([
     import('../policy/init/compose-config.ts'),
     import('../policy/load/load-policy.ts'),

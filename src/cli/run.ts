@@ -8,7 +8,7 @@ import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { SandboxRegistrar, SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
 import { addRightsOptions, asRights, gather, type RightsOptions } from './steps/rights-options.ts';
-import { describeRefusals, describeRun, type Refused } from './steps/run-report.ts';
+import { describeRefusals, describeRun, type RefusedSummary } from './steps/run-report.ts';
 import { SignalPass } from './steps/signal-pass.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
@@ -265,9 +265,9 @@ async function report(context: CliContext, { started, own }: Run): Promise<void>
     own === null
       ? context.admin.lines(`/internal/audit?sandbox=${encodeURIComponent(id)}&refused=1&limit=${refusalsShown}`)
       : own.admin.audit({ ...filter, signal: new AbortController().signal });
-  const refused: Refused[] = [];
+  const refused: RefusedSummary[] = [];
   try {
-    for await (const record of records) refused.push(record as unknown as Refused);
+    for await (const record of records) refused.push(record as unknown as RefusedSummary);
   } catch {
     // The gateway went away before its sandbox did: there is nobody to ask.
   }

@@ -14,7 +14,7 @@ import { effectsByHost, placeAllowedEffects } from './effect-places.ts';
 import { HostIndex } from './host-index.ts';
 import type { MachineFiles } from './load/machine-files.ts';
 import type { PackageFamily, PackageHosts } from './load/package-hosts.ts';
-import type { PolicyDocument } from './schema/document.ts';
+import type { YamlDocument } from './schema/document.ts';
 import { Findings } from './schema/findings.ts';
 import type { PolicyResult } from './schema/policy-error.ts';
 import type { PresetCatalog } from './schema/presets.ts';
@@ -33,7 +33,7 @@ import {
 import { tokenEndpointsOf } from './token-endpoints.ts';
 
 export interface CompileInput {
-  readonly document: PolicyDocument;
+  readonly document: YamlDocument;
   readonly origin: string;
   /** Relative file names in the document start here. */
   readonly directory: string;

@@ -1,8 +1,8 @@
 // The admin API's way to the page for people: an address that opens it once. Whoever may ask here may do anything on that page.
 import { AdminError } from './admin-error.ts';
-import type { Route } from './routes.ts';
+import type { AdminRoute } from './routes.ts';
 
-export const dashboardRoutes: readonly Route[] = [
+export const dashboardRoutes: readonly AdminRoute[] = [
   {
     path: ['internal', 'dashboard'],
     methods: {

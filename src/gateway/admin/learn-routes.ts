@@ -1,9 +1,9 @@
 // The admin API's route by which a sandbox begins to learn: unknown public hosts are let through to it, to read, bare.
 import { readJson } from './admin-body.ts';
 import { AdminError } from './admin-error.ts';
-import type { Route } from './routes.ts';
+import type { AdminRoute } from './routes.ts';
 
-export const learnRoutes: readonly Route[] = [
+export const learnRoutes: readonly AdminRoute[] = [
   {
     path: ['internal', 'learning'],
     methods: {

@@ -1,9 +1,9 @@
 // The admin API's route to the explanation of a policy. Holds no state; the sentences come from the port.
 import { AdminError } from './admin-error.ts';
 import { readFlag } from './read-flag.ts';
-import type { Route } from './routes.ts';
+import type { AdminRoute } from './routes.ts';
 
-export const policyRoutes: readonly Route[] = [
+export const policyRoutes: readonly AdminRoute[] = [
   {
     path: ['internal', 'containers', ':which', 'policy'],
     methods: {

@@ -27,14 +27,14 @@ export interface AdminCall {
 
 type Handler = (ports: AdminPorts, call: AdminCall) => Promise<AdminAnswer> | AdminAnswer;
 
-export interface Route {
+export interface AdminRoute {
   readonly path: readonly string[];
   readonly methods: Readonly<Record<string, Handler>>;
 }
 
 const noSandbox = 'See which there are: sallyport list';
 
-const routes: readonly Route[] = [
+const routes: readonly AdminRoute[] = [
   ...dashboardRoutes,
   ...learnRoutes,
   ...policyRoutes,

@@ -45,7 +45,7 @@ export class AccessRequests {
         urlOf(entry.accessRequest) === urlOf(accessRequest) &&
         entry.accessRequest.method === accessRequest.method,
     );
-    return found === undefined ? null : toldOf(found);
+    return found === undefined ? null : reportOf(found);
   }
 
   open(id: string, sandbox: string, accessRequest: AccessRequest, nowMs: number): ReportedAccessRequest {
@@ -54,7 +54,7 @@ export class AccessRequests {
     this.#entries.set(id, entry);
     this.#openInAll++;
     this.#makeRoom(sandbox);
-    return toldOf(entry);
+    return reportOf(entry);
   }
 
   alreadyAllowed(accessRequest: AccessRequest, nowMs: number): ReportedAccessRequest {
@@ -83,7 +83,7 @@ export class AccessRequests {
   /** The newest first. An approval ends with its time, or before it by a person. */
   of(sandbox: string, isInForce: (approval: Approval) => boolean): readonly ReportedAccessRequest[] {
     return this.#of(sandbox)
-      .map((entry) => toldOf(entry, entry.approval === null || isInForce(entry.approval)))
+      .map((entry) => reportOf(entry, entry.approval === null || isInForce(entry.approval)))
       .reverse();
   }
 
@@ -117,7 +117,7 @@ function urlOf({ scheme, host, port, path }: AccessRequest): string {
   return `${scheme}://${host}${usual ? '' : `:${port}`}${path}`;
 }
 
-function toldOf({ id, accessRequest, askedAt, approval, ...entry }: Entry, isInForce = true): ReportedAccessRequest {
+function reportOf({ id, accessRequest, askedAt, approval, ...entry }: Entry, isInForce = true): ReportedAccessRequest {
   const until = approval === null ? null : new Date(approval.untilMs).toISOString();
   const state = isInForce ? entry.state : 'over';
   return {

@@ -12,7 +12,7 @@ const known: readonly string[] = ['url', 'host', 'method', 'reason'];
 export type AccessRequestReading = { readonly accessRequest: AccessRequest } | { readonly problem: string };
 
 type Fields = ReadonlyMap<string, string>;
-type Place = Pick<AccessRequest, 'scheme' | 'host' | 'port' | 'path'>;
+type RequestedPlace = Pick<AccessRequest, 'scheme' | 'host' | 'port' | 'path'>;
 
 export function readAccessRequest(body: Buffer): AccessRequestReading {
   const fields = readFields(body);
@@ -71,7 +71,7 @@ function readForm(text: string): Fields | { readonly problem: string } {
   return fields;
 }
 
-function readPlace(fields: Fields): Place | { readonly problem: string } {
+function readPlace(fields: Fields): RequestedPlace | { readonly problem: string } {
   const url = fields.get('url');
   const host = fields.get('host');
   if (url !== undefined && host !== undefined) return { problem: 'give "url" or "host", not both' };
@@ -84,7 +84,7 @@ function readPlace(fields: Fields): Place | { readonly problem: string } {
 }
 
 /** Read by hand: a URL parser would make a name of what is none, and decode where nothing must be decoded. */
-function readUrl(text: string): Place | { readonly problem: string } {
+function readUrl(text: string): RequestedPlace | { readonly problem: string } {
   const parts = /^(https?):\/\/([^/?#\\]*)([^?#]*)/i.exec(text);
   if (parts === null) return { problem: '"url" must begin with https:// or http://' };
   const authority = parts[2]!;

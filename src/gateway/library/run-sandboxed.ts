@@ -13,7 +13,7 @@ import type { AdminPorts } from '../admin/admin-ports.ts';
 import { type OwnGateway, startOwnGateway } from '../own-gateway.ts';
 import { registrarOfGateway } from '../sandboxes/sandbox-registrar.ts';
 import type { PolicyDocument, RecordFilter, SallyportGateway } from './library-gateway.ts';
-import { PolicySource } from './library-policy.ts';
+import { LibraryPolicy } from './library-policy.ts';
 import type { RequestRecord } from './library-record.ts';
 import { logOf, recordsOf, registrarOf } from './library-registrar.ts';
 
@@ -150,7 +150,7 @@ export async function runSandboxed(options: SandboxOptions): Promise<SandboxRun>
 }
 
 async function startOwn(options: SandboxOptions, home: string, cwd: string): Promise<OwnGateway> {
-  const source = await PolicySource.find(options.config, { home, cwd });
+  const source = await LibraryPolicy.find(options.config, { home, cwd });
   return startOwnGateway({
     ...source.asStartOptions(),
     home,

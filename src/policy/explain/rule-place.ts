@@ -3,7 +3,7 @@
 import { maskText } from '../../kit/mask-text.ts';
 import type { CompiledPolicy } from '../compiled.ts';
 import { type PolicySource, sourceOf } from '../load/policy-source.ts';
-import { type PolicyDocument, readDocument } from '../schema/document.ts';
+import { readDocument, type YamlDocument } from '../schema/document.ts';
 
 export interface PlaceOfRule {
   readonly file: string;
@@ -15,7 +15,7 @@ export interface PlaceOfRule {
 
 interface Places {
   readonly source: PolicySource;
-  readonly document: PolicyDocument | null;
+  readonly document: YamlDocument | null;
   readonly lines: readonly string[];
   readonly found: Map<string, PlaceOfRule | null>;
 }

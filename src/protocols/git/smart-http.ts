@@ -2,7 +2,7 @@
 // Anything that only looks like one is told apart from plain web, so that it can be refused and is never served half-way:
 // another server might read it as the real thing.
 
-export type GitOperation =
+export type SmartHttpOperation =
   | 'advertise-upload'
   | 'advertise-receive'
   | 'upload-pack'
@@ -17,7 +17,7 @@ export type GitOperation =
 
 export type Recognised =
   /** `repository` is `owner/repo` as it was written, without `.git`: not yet canonical. */
-  | { readonly kind: 'git'; readonly repository: string; readonly operation: GitOperation }
+  | { readonly kind: 'git'; readonly repository: string; readonly operation: SmartHttpOperation }
   /** Files of a repository asked for one by one: nothing in it can be judged. */
   | { readonly kind: 'dumb-http'; readonly repository: string }
   /** Names a git service in a form that no git client sends. */
@@ -51,7 +51,7 @@ export function recognise(method: string, path: string, query: string | null): R
   return hasSuffix || dumbPath.test(rest) ? { kind: 'dumb-http', repository } : other;
 }
 
-function operationOf(method: string, rest: string, query: string | null): GitOperation | null {
+function operationOf(method: string, rest: string, query: string | null): SmartHttpOperation | null {
   if (method === 'GET') {
     if (rest === 'info/lfs/locks') return 'lfs-locks';
     if (doorTicket.test(rest) && query === null) return 'lfs-object';
@@ -67,7 +67,7 @@ function operationOf(method: string, rest: string, query: string | null): GitOpe
   return posted.get(rest) ?? null;
 }
 
-const posted: ReadonlyMap<string, GitOperation> = new Map([
+const posted: ReadonlyMap<string, SmartHttpOperation> = new Map([
   ['git-upload-pack', 'upload-pack'],
   ['git-receive-pack', 'receive-pack'],
   ['info/lfs/objects/batch', 'lfs-batch'],

@@ -1,7 +1,7 @@
 // The gateway that runs here, judged by its own account: which controls are live in that process, never what the source says.
 // Where none runs: what one would be started with. Pure: the facts are handed in.
 import type { HealthReport } from '../../gateway/admin/admin-ports.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type DoctorFinding, findingsOf } from './finding.ts';
 
 export type GatewayFacts =
   | { readonly state: 'running'; readonly socket: string; readonly report: HealthReport }
@@ -16,7 +16,7 @@ export type ConfigFacts =
 
 const { ok, warn, fail } = findingsOf('Gateway');
 
-export function judgeGateway(facts: GatewayFacts): Finding[] {
+export function judgeGateway(facts: GatewayFacts): DoctorFinding[] {
   switch (facts.state) {
     case 'running':
       return judgeReport(facts.report, facts.socket);
@@ -32,7 +32,7 @@ export function judgeGateway(facts: GatewayFacts): Finding[] {
   }
 }
 
-function judgeReport(report: HealthReport, socket: string): Finding[] {
+function judgeReport(report: HealthReport, socket: string): DoctorFinding[] {
   const { version, sandboxes, config, controls, warnings } = report;
   const count = `${sandboxes} ${sandboxes === 1 ? 'sandbox' : 'sandboxes'}`;
   return [
@@ -52,7 +52,7 @@ function judgeReport(report: HealthReport, socket: string): Finding[] {
   ];
 }
 
-function judgeConfig(config: ConfigFacts): Finding[] {
+function judgeConfig(config: ConfigFacts): DoctorFinding[] {
   if (!config.ok) return config.errors.map((text) => fail('config', text, 'correct it: sallyport config check'));
   return [
     ok('config', `${config.origin}, ${config.rules} ${config.rules === 1 ? 'rule' : 'rules'} of what is allowed`),

@@ -1,7 +1,7 @@
 // What this machine can do, judged: what `sallyport run` needs of Node, the kernel and a few programs, and how to get what is
 // missing. Pure: the facts are handed in.
 import { whyNoNamespaces } from '../../sandbox/namespace/why-no-namespaces.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type DoctorFinding, findingsOf } from './finding.ts';
 
 export interface ToolFacts {
   readonly name: string;
@@ -47,7 +47,7 @@ const packages: Readonly<Record<string, string>> = {
 const oldestNode = [20, 19] as const;
 const { ok, warn, fail, absent } = findingsOf('Machine');
 
-export function judgeMachine(facts: MachineFacts): Finding[] {
+export function judgeMachine(facts: MachineFacts): DoctorFinding[] {
   return [
     judgeNode(facts.nodeVersion),
     ...facts.tools.map(judgeTool),
@@ -62,21 +62,21 @@ export function judgeMachine(facts: MachineFacts): Finding[] {
   ];
 }
 
-function judgeNode(version: string): Finding {
+function judgeNode(version: string): DoctorFinding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const enough = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
   if (enough) return ok('node', version);
   return fail('node', `${version} is too old`, `install Node ${oldestNode.join('.')} or later`);
 }
 
-function judgeTool({ name, file, version }: ToolFacts): Finding {
+function judgeTool({ name, file, version }: ToolFacts): DoctorFinding {
   if (file !== null) return ok(name, version === null ? file : `${version} (${file})`);
   if (name === 'git') return warn(name, 'not installed: sandboxes have no git either', 'install git');
   const hint = name === 'bwrap' ? ', or use --launcher unshare, which isolates less' : '';
   return fail(name, 'not installed', `install ${packages[name] ?? name}${hint}`);
 }
 
-function judgeNamespaces({ namespaces, settings, isRoot }: MachineFacts): Finding {
+function judgeNamespaces({ namespaces, settings, isRoot }: MachineFacts): DoctorFinding {
   if (!namespaces.made) {
     const { hint } = whyNoNamespaces(namespaces.said, (name) => settings.get(name) ?? null);
     return fail('namespaces', `none could be made: ${namespaces.said || 'the kernel did not say why'}`, hint);
@@ -86,7 +86,7 @@ function judgeNamespaces({ namespaces, settings, isRoot }: MachineFacts): Findin
   return ok('namespaces', `made one just now ${whose}${limit ? `; at most ${limit} at a time` : ''}`);
 }
 
-function judgeDocker(docker: DockerFacts, isRoot: boolean): Finding[] {
+function judgeDocker(docker: DockerFacts, isRoot: boolean): DoctorFinding[] {
   if (docker.state === 'absent') return [absent('docker', 'not installed: --image cannot be used')];
   if (docker.state === 'unreachable') return [warn('docker', docker.message, docker.hint)];
   const named = `${docker.version}, ${docker.system}`;

@@ -1,6 +1,6 @@
 // How a runtime fared, judged from three sides: what it said in the sandbox, what arrived at the pretend host, and what the
 // journal of the gateway has. Pure. When it failed: was it the name, the trust, a refusal, or the runtime itself?
-import { type Finding, findingsOf } from './finding.ts';
+import { type DoctorFinding, findingsOf } from './finding.ts';
 import { type InsideLine, timedOut } from './inside-script.ts';
 import { answerWord, type Runtime } from './runtimes.ts';
 
@@ -24,7 +24,7 @@ const nameWords =
 const reachWords =
   /connection refused|ECONNREFUSED|network is unreachable|no route to host|failed to connect|timed out/i;
 
-export function judgeRuntime(runtime: Runtime, { line, arrived, refused }: RuntimeFacts): Finding {
+export function judgeRuntime(runtime: Runtime, { line, arrived, refused }: RuntimeFacts): DoctorFinding {
   const { name, trusts } = runtime;
   if (line === null)
     return fail(name, 'the sandbox ended before it said anything of it', 'try again: sallyport doctor');
@@ -68,7 +68,7 @@ export function judgeRuntime(runtime: Runtime, { line, arrived, refused }: Runti
 }
 
 /** When nothing could be tried, nothing is known of the door, which must not look like health. */
-export function judgeTried(findings: readonly Finding[]): readonly Finding[] {
+export function judgeTried(findings: readonly DoctorFinding[]): readonly DoctorFinding[] {
   if (findings.some(({ state }) => state !== 'absent')) return findings;
   const says = 'none of them is in the sandbox: no request was made through the door';
   return [warn('runtimes', says, 'try a sandbox or an image that has one of them, such as curl'), ...findings];

@@ -8,10 +8,10 @@ import type { Observation, Probe } from './probe.ts';
  * `held`: refused by us, with proof. `hole`: it got through. `unproven`: it did not get through, but nothing shows that we
  * stopped it. `not run`: something it needs is missing in this sandbox.
  */
-export type Verdict = 'held' | 'hole' | 'unproven' | 'not run';
+export type AttackVerdict = 'held' | 'hole' | 'unproven' | 'not run';
 
-export interface Finding {
-  readonly verdict: Verdict;
+export interface AttackFinding {
+  readonly verdict: AttackVerdict;
   /** What shows it, in words for a person. */
   readonly evidence: string;
 }
@@ -81,5 +81,5 @@ export interface Attack {
   readonly looksAt?: 'refs' | 'journal';
   readonly control: Control;
   attempt(ground: Ground): readonly Probe[];
-  judge(facts: Facts): Finding;
+  judge(facts: Facts): AttackFinding;
 }

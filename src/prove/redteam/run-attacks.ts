@@ -2,7 +2,7 @@
 // a time, so that whatever arrives outside belongs to the attack that is being made.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { placesIn } from '../../kit/files/home.ts';
-import type { Attack, Facts, Finding } from './attack.ts';
+import type { Attack, AttackFinding, Facts } from './attack.ts';
 import { AttackerGone } from './attacker.ts';
 import type { Ground } from './ground.ts';
 import { JournalEvidence } from './journal-evidence.ts';
@@ -10,7 +10,7 @@ import { findBait, unproven } from './judge.ts';
 import type { PreparedGround } from './prepare-ground.ts';
 import type { Observation } from './probe.ts';
 
-export interface AttackResult extends Finding {
+export interface AttackResult extends AttackFinding {
   readonly name: string;
   readonly area: Attack['area'];
   readonly tried: string;
@@ -35,7 +35,7 @@ export class AttackRun {
   async make(attack: Attack): Promise<AttackResult> {
     const { name, area, tried } = attack;
     const startedMs = performance.now();
-    let finding: Finding;
+    let finding: AttackFinding;
     try {
       finding = await this.#find(attack);
     } catch (error) {
@@ -45,7 +45,7 @@ export class AttackRun {
     return { name, area, tried, ...finding, ms: Math.round(performance.now() - startedMs) };
   }
 
-  async #find(attack: Attack): Promise<Finding> {
+  async #find(attack: Attack): Promise<AttackFinding> {
     const { ground } = this.#prepared;
     const missing = whyMissing(attack, ground);
     if (missing !== null) return { verdict: 'not run', evidence: missing };
@@ -66,7 +66,7 @@ export class AttackRun {
     return made;
   }
 
-  async #attempt(attack: Attack, control: readonly Observation[]): Promise<Finding> {
+  async #attempt(attack: Attack, control: readonly Observation[]): Promise<AttackFinding> {
     const { ground, attacker, world, github, visited } = this.#prepared;
     const seq = this.#journal.after(0).at(-1)?.seq ?? 0;
     const [seenBefore, visitedBefore] = [world.seen.length, visited.length];

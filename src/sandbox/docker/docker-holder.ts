@@ -9,7 +9,7 @@ import { csv, imageName, withoutPrivileges } from './docker-arguments.ts';
 import { type DockerCommand, explainDocker } from './docker-command.ts';
 import { findHostProgram, type HostProgram } from './docker-host-program.ts';
 
-export interface HolderOptions {
+export interface DockerHolderOptions {
   /** Its name, unlike any other's: also how its process is known again. */
   readonly name: string;
   readonly image: string;
@@ -33,7 +33,7 @@ export interface DockerHolder {
 const startMs = 30_000;
 const patienceMs = 3_000;
 
-export async function startHolder(docker: DockerCommand, options: HolderOptions): Promise<DockerHolder> {
+export async function startHolder(docker: DockerCommand, options: DockerHolderOptions): Promise<DockerHolder> {
   const [program, imageEnvironment] = await Promise.all([
     findHostProgram('cat'),
     imageVariables(docker, options.image),
@@ -83,7 +83,7 @@ export async function startHolder(docker: DockerCommand, options: HolderOptions)
 }
 
 function holderArguments(
-  options: HolderOptions,
+  options: DockerHolderOptions,
   program: HostProgram,
   variables: readonly string[],
 ): readonly string[] {

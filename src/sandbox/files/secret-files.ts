@@ -10,7 +10,7 @@ export interface SecretFile {
   readonly rule: string;
 }
 
-export interface SecretSearch {
+export interface SecretFileSearch {
   readonly found: readonly SecretFile[];
   /** The git folders in it, bare repositories too, without its own `.git`. */
   readonly repositories: readonly string[];
@@ -48,7 +48,7 @@ export function findSecretFiles(
   root: string,
   files: HostFiles,
   options: { readonly hideEnvFiles: boolean; readonly limits?: SearchLimits; readonly now?: () => number },
-): SecretSearch {
+): SecretFileSearch {
   const { maxEntries, maxMs } = options.limits ?? usualLimits;
   const now = options.now ?? (() => performance.now());
   const deadline = now() + maxMs;

@@ -117,14 +117,14 @@ function markIn(listed: string): { readonly bridge: string; readonly checksum: s
   return comment === undefined ? null : readMark(comment);
 }
 
-export interface Refused {
+export interface RefusedFirewall {
   readonly family: Family;
   readonly comment: string;
   readonly packets: number;
 }
 
 /** What the rules in force have refused so far. */
-export async function countRefusals(table: string): Promise<readonly Refused[]> {
+export async function countRefusals(table: string): Promise<readonly RefusedFirewall[]> {
   const rules = await Promise.all(families.map((family) => listRules(family, table)));
   return rules
     .flat()

@@ -14,7 +14,7 @@ import { inheritedDescriptors } from './inherited-descriptors.ts';
 import { firstChildOf } from './process-tree.ts';
 import { whyNoNamespaces } from './why-no-namespaces.ts';
 
-export interface HolderOptions {
+export interface NamespaceHolderOptions {
   readonly stdio: SandboxStdio;
   /** More of its own than network and processes, as options of unshare: `--mount`, `--ipc`. */
   readonly own: readonly string[];
@@ -66,7 +66,7 @@ export const mountedMark = 'sallyport: the mounts are made';
 const readyMark = 'sallyport: the namespace is ready';
 const endOfScript = '# end of script';
 
-export async function holdNamespace(options: HolderOptions): Promise<NamespaceHolder> {
+export async function holdNamespace(options: NamespaceHolderOptions): Promise<NamespaceHolder> {
   const utilLinux = 'install util-linux, which every distribution has';
   const setpriv = needTool('setpriv', utilLinux);
   const unshare = needTool('unshare', utilLinux);

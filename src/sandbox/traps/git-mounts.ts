@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import type { HostFiles } from '../files/host-files.ts';
 import { judgeMount } from '../files/judge-mount.ts';
 import { joined, liesIn } from '../files/path-relations.ts';
-import type { Survey } from '../files/survey-dangers.ts';
+import type { DangerSurvey } from '../files/survey-dangers.ts';
 import { type GitConfigAccess, type GitGuards, type GitMount, gitGuards, type StandIn } from './git-guards.ts';
 import { gitModules, hasTooManyModules } from './git-modules.ts';
 
@@ -13,7 +13,7 @@ const maxModules = 40;
 
 export function gitMounts(
   workingDirectory: string,
-  survey: Survey,
+  survey: DangerSurvey,
   files: HostFiles,
   access: GitConfigAccess = 'read-only',
 ): GitGuards {
@@ -78,7 +78,7 @@ export function protectRepository(folder: string, files: HostFiles, access: GitC
  * A worktree or a submodule: its .git says where the repository is. The sandbox can write that file, so it is believed only
  * if the repository, which no sandbox could write before, says in turn that this folder belongs to it.
  */
-function followPointer(pointer: string, survey: Survey, files: HostFiles, access: GitConfigAccess): GitGuards {
+function followPointer(pointer: string, survey: DangerSurvey, files: HostFiles, access: GitConfigAccess): GitGuards {
   const workingDirectory = dirname(pointer);
   const named = /^gitdir: (.+?)\s*$/.exec(files.readText(pointer, 4096) ?? '')?.[1];
   const folder = named === undefined ? null : files.realPath(resolve(workingDirectory, named));

@@ -11,7 +11,7 @@ const maxLines = 16;
 const maxNamed = 4;
 const maxText = 160;
 
-interface Finding {
+interface TrapFinding {
   /** 0: git or the system acts on it by itself. 1: when somebody enters or opens a folder. 2: something is missing. */
   readonly danger: 0 | 1 | 2;
   readonly what: string;
@@ -54,7 +54,7 @@ export async function reviewHostTraps(before: HostTraps, after: HostTraps, prefi
 type Named = (name: string) => string;
 
 /** One line for all that it has: it goes as a whole. */
-async function newRepository(path: string, before: HostTraps, after: HostTraps, named: Named): Promise<Finding> {
+async function newRepository(path: string, before: HostTraps, after: HostTraps, named: Named): Promise<TrapFinding> {
   const within = (name: string): boolean => name.startsWith(`${path}/`);
   const files = [...after.settings].filter(([name]) => within(name));
   const lists = await Promise.all(files.map(([, text]) => (text === null ? null : readSettings(text))));
@@ -74,12 +74,12 @@ async function changedSettings(
   after: HostTraps,
   isInMade: (name: string) => boolean,
   named: Named,
-): Promise<Finding[]> {
+): Promise<TrapFinding[]> {
   const changed = [...new Set([...before.settings.keys(), ...after.settings.keys()])].filter(
     (name) =>
       !isInMade(name) && (after.settings.get(name) === null || before.settings.get(name) !== after.settings.get(name)),
   );
-  const found = changed.map(async (name): Promise<Finding[]> => {
+  const found = changed.map(async (name): Promise<TrapFinding[]> => {
     const [text, earlier] = [
       after.settings.get(name) ?? (after.settings.has(name) ? null : ''),
       before.settings.get(name),
@@ -98,7 +98,7 @@ async function changedSettings(
   return (await Promise.all(found)).flat();
 }
 
-function setting(file: string, each: GitSetting, earlier: GitSetting | null): Finding {
+function setting(file: string, each: GitSetting, earlier: GitSetting | null): TrapFinding {
   const undo =
     earlier === null
       ? command('git', 'config', '--file', file, '--fixed-value', '--unset-all', each.key, each.value ?? '')
@@ -114,7 +114,7 @@ function setting(file: string, each: GitSetting, earlier: GitSetting | null): Fi
   };
 }
 
-function missingSetting(file: string, each: GitSetting): Finding {
+function missingSetting(file: string, each: GitSetting): TrapFinding {
   const undo = command('git', 'config', '--file', file, '--add', each.key, each.value ?? 'true');
   return { danger: 2, what: `git: ${printable(asText(each))} was taken out of ${printable(file)}.`, undo };
 }
@@ -124,8 +124,8 @@ function without(list: readonly GitSetting[], others: readonly GitSetting[]): Gi
   return list.filter((each) => !texts.has(asText(each)));
 }
 
-function changedLinks(before: HostTraps, after: HostTraps, named: Named): Finding[] {
-  return [...after.gitlinks].flatMap(([git, links]): Finding[] => {
+function changedLinks(before: HostTraps, after: HostTraps, named: Named): TrapFinding[] {
+  return [...after.gitlinks].flatMap(([git, links]): TrapFinding[] => {
     const earlier = before.gitlinks.get(git);
     if (links === null)
       return earlier === null
@@ -151,7 +151,7 @@ function changedFiles(
   after: HostTraps,
   isInMade: (name: string) => boolean,
   named: Named,
-): Finding[] {
+): TrapFinding[] {
   const groups = new Map<string, string[]>();
   const verbs = new Map<string, 'made' | 'changed' | 'removed'>();
   for (const name of new Set([...after.files.keys(), ...before.files.keys()])) {
@@ -162,7 +162,7 @@ function changedFiles(
     groups.set(group, [...(groups.get(group) ?? []), name]);
   }
   const isInGit = (name: string): boolean => [...after.repositories].some((git) => name.startsWith(`${git}/`));
-  return [...groups.values()].map((names): Finding => {
+  return [...groups.values()].map((names): TrapFinding => {
     const [first] = names as [string];
     const verb = verbs.get(first)!;
     const seen = after.files.get(first) ?? '';

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
-import { codeOf, type Found, type Kept, type Removable } from './uninstall-item.ts';
+import { codeOf, type Found, type KeptItem, type Removable } from './uninstall-item.ts';
 
 const fileName = 'sallyport.yaml';
 const maxCertificateBytes = 256 * 1024;
@@ -38,7 +38,7 @@ export function findConfiguration({ env, cwd, userHome }: ConfigOptions): Found 
   const folder = join(userHome, '.config', 'sallyport');
   const file = join(folder, fileName);
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   const why = whyNotOurs(folder, file);
   if (why === null) removable.push({ ...configurationAt(folder, file) });
   else if (why !== '') kept.push({ what: file, why, how: `Look at it, then: rm -- ${quoteForShell(file)}` });
@@ -83,7 +83,7 @@ function configurationAt(folder: string, file: string): Removable {
 }
 
 /** Sallyport never puts its CA there: if it is, somebody did, and the whole machine trusts whoever holds its key. */
-export function findTrustedCas(folders = trustFolders): Kept[] {
+export function findTrustedCas(folders = trustFolders): KeptItem[] {
   return folders.flatMap(([folder, forget]) =>
     namesIn(folder)
       .map((name) => join(folder, name))

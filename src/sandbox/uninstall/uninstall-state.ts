@@ -6,7 +6,7 @@ import { join, relative, resolve, sep } from 'node:path';
 import { type Places, placesIn } from '../../kit/files/home.ts';
 import { checkPrivateDirectory } from '../../kit/files/secure-directory.ts';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
-import { codeOf, type Found, type Kept, type Removable, UninstallRefused } from './uninstall-item.ts';
+import { codeOf, type Found, type KeptItem, type Removable, UninstallRefused } from './uninstall-item.ts';
 import { OpenFolder } from './uninstall-tree.ts';
 
 /** What a gateway and `sallyport run` make in it, and what is lost with it. */
@@ -40,7 +40,7 @@ export function findState({ places, userHome, keepJournal }: StateOptions): Foun
   if (lstatSync(home, { throwIfNoEntry: false }) === undefined) return { removable: [], kept: [] };
   checkIsOurs(places, userHome);
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   for (const name of readdirSync(home, { encoding: 'buffer' }).map(String).sort()) {
     const path = join(home, name);
     if (!isOwn(name)) {
@@ -85,7 +85,7 @@ function checkIsOurs({ home, caDirectory, journalDirectory, registryFile, sandbo
 /** For `--keep-journal`: each of them is a state directory with a journal of its own. */
 function findRuns(home: string): Found {
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   for (const run of list(join(home, 'runs'))) {
     // A file or a link in their place is no state directory, and goes as it is.
     if (!lstatSync(join(home, 'runs', run)).isDirectory()) removable.push(entryOf(home, ['runs', run]));

@@ -1,7 +1,7 @@
 // Attacks on credentials: getting the gateway to send one where it does not belong, to send the sandbox's own, or to hand one
 // back when an upstream echoes what it was sent.
 import { placeholderFor } from '../../../kit/text/placeholder.ts';
-import type { Attack, Control, Facts, Finding } from '../attack.ts';
+import type { Attack, AttackFinding, Control, Facts } from '../attack.ts';
 import { byName, httpRequest } from '../http-text.ts';
 import { answered, arrived, held, hole, inWords, readAnswer, refusedInWords, unproven } from '../judge.ts';
 import type { Probe } from '../probe.ts';
@@ -54,7 +54,7 @@ function holdsPart(text: string, secret: string): boolean {
   );
 }
 
-function judgeWithoutCredential({ seen, ground, observed }: Facts): Finding {
+function judgeWithoutCredential({ seen, ground, observed }: Facts): AttackFinding {
   const got = seen.find(({ headers }) => ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)));
   if (got !== undefined) return hole(`the real credential was sent to ${got.url}`);
   return seen.length > 0

@@ -5,7 +5,7 @@ import { rcodes, readQuery } from './dns-query.ts';
 import { type Reply, writeReply } from './dns-reply.ts';
 
 /** May this sandbox know this name. `type` as the records are called, e.g. `AAAA`; for one we do not serve, e.g. `TYPE4711`. */
-export type Lookup = (name: string, type: string) => boolean;
+export type MayResolve = (name: string, type: string) => boolean;
 
 /** How a door answers. */
 export interface DnsVoice {
@@ -49,7 +49,7 @@ const refusedTypes: ReadonlyMap<number, string> = new Map([
 const ownMachine = { v4: '127.0.0.1', v6: '::1' };
 
 /** Null: no answer is due. */
-export function answerQuery(message: Buffer, lookup: Lookup, voice = namespaceVoice): Buffer | null {
+export function answerQuery(message: Buffer, lookup: MayResolve, voice = namespaceVoice): Buffer | null {
   const reading = readQuery(message);
   if (reading.kind === 'silence') return null;
   if (reading.kind === 'turned-away') return writeReply(reading.asked, empty(reading.rcode), voice.isResolver);
@@ -76,7 +76,7 @@ export function typeName(type: number): string {
   return emptyTypes.get(type) ?? refusedTypes.get(type) ?? `TYPE${type}`;
 }
 
-function decideReply(name: string, type: number, lookup: Lookup, voice: DnsVoice): Reply {
+function decideReply(name: string, type: number, lookup: MayResolve, voice: DnsVoice): Reply {
   const addressType = type === 1 ? 'A' : type === 28 ? 'AAAA' : null;
   if (addressType === null && !emptyTypes.has(type)) {
     // Asked all the same: a sandbox that tries to talk in such records is written down.

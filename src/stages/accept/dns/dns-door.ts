@@ -4,13 +4,13 @@ import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
 import type { Refusal } from '../../../path/refusal.ts';
 import { plainAddress } from '../plain-address.ts';
-import type { Lookup } from './dns-answer.ts';
+import type { MayResolve } from './dns-answer.ts';
 import { type DnsClient, type DnsClients, SandboxDns } from './dns-client.ts';
 import { DnsStream } from './dns-stream.ts';
 
 export interface DnsPorts {
   /** May this sandbox know this name. A no is written down there. */
-  readonly lookup: Lookup;
+  readonly lookup: MayResolve;
   /** Why one question more is too many; null: it is counted. */
   over(): Refusal | null;
   /** The sandbox asks more than it may; told when it begins, at most once a minute. */

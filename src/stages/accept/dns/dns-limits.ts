@@ -5,10 +5,10 @@ import { Refusal } from '../../../path/refusal.ts';
 import type { MeterRate, SharedMeters } from '../../../path/shared-store.ts';
 import type { DoorLimits } from '../../../policy/compiled-limits.ts';
 
-type Questions = Pick<DoorLimits, 'dnsPerSecond'>;
+type DnsLimit = Pick<DoorLimits, 'dnsPerSecond'>;
 
 export interface DnsLimitsOptions {
-  readonly limits: () => Questions & { readonly gateway: Questions };
+  readonly limits: () => DnsLimit & { readonly gateway: DnsLimit };
   readonly meters: SharedMeters;
   /** As in ConnectionLimits. */
   readonly gateway?: string;

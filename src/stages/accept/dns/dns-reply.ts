@@ -1,7 +1,7 @@
 // Puts the answer to a DNS question into bytes: one address, nothing, or no such name. Repeats the question exactly and
 // stays far under 512 bytes, the least that any client takes, so that no answer is ever cut short.
 import { type Answer, encode } from 'dns-packet';
-import { type Asked, rcodes } from './dns-query.ts';
+import { type DnsQuestion, rcodes } from './dns-query.ts';
 
 export interface Reply {
   readonly rcode: number;
@@ -38,7 +38,7 @@ const nothing: Answer = {
 };
 
 /** `asResolver`: it says that it would ask others. If not, it is the authority for what there is and what there is not. */
-export function writeReply(asked: Asked, reply: Reply, asResolver = true): Buffer {
+export function writeReply(asked: DnsQuestion, reply: Reply, asResolver = true): Buffer {
   const { rcode, address } = reply;
   const isSettled = rcode === rcodes.noError || rcode === rcodes.nxDomain;
   const isNegative = address === null && isSettled;

@@ -36,7 +36,7 @@ export interface IssuedIdentity {
 }
 
 /** An identity with its key, handed out once. All PEM. */
-export interface GrantedIdentity extends IssuedIdentity {
+export interface IdentityWithKey extends IssuedIdentity {
   readonly key: string;
   readonly ca: string;
 }
@@ -114,7 +114,7 @@ export class IdentityCa {
 }
 
 /** The first identity of a registration. The key is made here and kept nowhere. */
-export function grantIdentity(ca: IdentityCa, holder: IdentityHolder): GrantedIdentity {
+export function grantIdentity(ca: IdentityCa, holder: IdentityHolder): IdentityWithKey {
   const { publicKey, privateKey } = newKeyPair();
   return { ...ca.issueIdentity(holder, publicKey), key: exportKey(privateKey), ca: ca.certificatePem };
 }

@@ -111,7 +111,7 @@ export class PacedExchange extends ExchangeView {
     down?.spend(head.headers.bytes);
     if (maxAnswerBytes === 0 || head.framing.kind === 'none') return this.#paced(this.inner.respond(head), down);
     // Before anything is sent: then it can still be said in words.
-    if (toldBytes(head) > maxAnswerBytes) throw answerTooLong(maxAnswerBytes);
+    if (announcedBytes(head) > maxAnswerBytes) throw answerTooLong(maxAnswerBytes);
     return new PacedWriter(this.inner.respond(head), down, this.#pace, maxAnswerBytes);
   }
 
@@ -125,7 +125,7 @@ export class PacedExchange extends ExchangeView {
 }
 
 /** An answer that came over HTTP/2 tells its length only in a field. */
-function toldBytes({ framing, headers }: ResponseHead): number {
+function announcedBytes({ framing, headers }: ResponseHead): number {
   if (framing.kind === 'length') return framing.bytes;
   const told = headers.get('content-length');
   return told !== undefined && /^\d{1,15}$/.test(told) ? Number(told) : 0;

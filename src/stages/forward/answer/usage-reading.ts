@@ -8,7 +8,7 @@ import type { BodyWriter } from '../../../path/exchange/exchange.ts';
 import type { Injected } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { UsageEvents } from './usage-events.ts';
-import { type Place, type ScanSink, UsageScan } from './usage-scan.ts';
+import { type ScanSink, type UsagePlace, UsageScan } from './usage-scan.ts';
 import { UsageTally } from './usage-tally.ts';
 
 const switching = 101;
@@ -166,11 +166,11 @@ export class UsageReading implements ScanSink {
 
   // What is found belongs to the answer that is under way.
 
-  onCount(where: Place, key: string, value: number): void {
+  onCount(where: UsagePlace, key: string, value: number): void {
     this.#tally.onCount(where, key, value);
   }
 
-  onWord(where: Place, key: string, value: string): void {
+  onWord(where: UsagePlace, key: string, value: string): void {
     this.#tally.onWord(where, key, value);
   }
 

@@ -2,7 +2,7 @@
 // never nothing. Providers count as they go, so of each number the highest stands. Never believes a number that no
 // answer can have.
 import type { TokenUse } from '../../../path/exchange/answer-meter.ts';
-import { type Place, place, type ScanSink } from './usage-scan.ts';
+import { place, type ScanSink, type UsagePlace } from './usage-scan.ts';
 
 /** What is sent and comes in text has about so many bytes for a token; never more in what is made of JSON and code. */
 const bytesPerToken = 4;
@@ -91,7 +91,7 @@ export class UsageTally implements ScanSink {
     return this.#counts.size === 0 && this.#proseBytes === 0;
   }
 
-  onCount(where: Place, key: string, value: number): void {
+  onCount(where: UsagePlace, key: string, value: number): void {
     const meaning = meaningOf.get(key);
     if (meaning === undefined) return;
     const before = this.#counts.get(meaning) ?? 0;
@@ -102,7 +102,7 @@ export class UsageTally implements ScanSink {
     this.#proseBytes = 0;
   }
 
-  onWord(where: Place, key: string, value: string): void {
+  onWord(where: UsagePlace, key: string, value: string): void {
     if (key === 'model' || key === 'modelVersion') this.#model = value;
     else if (key === 'id') this.#id ??= value;
     else if (key === 'status') this.#state = value;

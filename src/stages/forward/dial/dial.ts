@@ -13,7 +13,7 @@ import { Refusal } from '../../../path/refusal.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { connectThroughProxy } from './chain-proxy.ts';
 import { FairLookups } from './fair-lookups.ts';
-import { type FoundUpstream, type Lookup, pinnedUpstream, resolveUpstream } from './find-upstream.ts';
+import { type AddressLookup, type FoundUpstream, pinnedUpstream, resolveUpstream } from './find-upstream.ts';
 import type { CircuitReport } from './upstream-circuits.ts';
 
 export interface Origin {
@@ -31,7 +31,7 @@ export interface Dialled {
 
 export interface DialSettings {
   readonly policy: () => CompiledPolicy;
-  readonly lookup: Lookup;
+  readonly lookup: AddressLookup;
   /** Name of this gateway in Via, for loops through an upstream proxy. */
   readonly instance: string;
   /** PEM roots beside the built-in ones, from the environment of the gateway (NODE_EXTRA_CA_CERTS). */
@@ -96,7 +96,7 @@ export class Dialler {
       );
       return { socket, address: `proxy ${policy.upstream.proxy.host}:${policy.upstream.proxy.port}` };
     }
-    const lookup: Lookup = (name) => this.#lookups.find(name, caller, deadline.forLookupMs);
+    const lookup: AddressLookup = (name) => this.#lookups.find(name, caller, deadline.forLookupMs);
     const found = pinned ?? (await resolveUpstream(host, port, lookup));
     const socket = await connectFound(found, host, deadline.leftMs);
     return { socket, address: `${socket.remoteAddress ?? '?'}:${found.port}` };

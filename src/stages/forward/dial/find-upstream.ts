@@ -15,9 +15,9 @@ export interface FoundUpstream {
   readonly port: number;
 }
 
-export type Lookup = (host: string) => Promise<readonly UpstreamAddress[]>;
+export type AddressLookup = (host: string) => Promise<readonly UpstreamAddress[]>;
 
-export const lookupBySystem: Lookup = async (host) => {
+export const lookupBySystem: AddressLookup = async (host) => {
   const found = await systemLookup(host, { all: true, verbatim: true });
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
@@ -48,7 +48,7 @@ export class LookupTooSlow extends Error {
 }
 
 /** `lookup` may reject with LookupTooSlow. */
-export async function resolveUpstream(host: string, port: number, lookup: Lookup): Promise<FoundUpstream> {
+export async function resolveUpstream(host: string, port: number, lookup: AddressLookup): Promise<FoundUpstream> {
   let found: readonly UpstreamAddress[];
   try {
     found = await lookup(host);

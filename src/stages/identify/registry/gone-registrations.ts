@@ -12,7 +12,7 @@ interface Gone {
   readonly expiresAtMs: number;
 }
 
-export type Verdict = 'new' | 'over' | 'removed';
+export type ReplicaStanding = 'new' | 'over' | 'removed';
 
 export class GoneRegistrations {
   readonly #gone = new Map<string, Gone>();
@@ -24,7 +24,7 @@ export class GoneRegistrations {
   }
 
   /** Of one whose time was over here, another gateway may have moved the end. */
-  judge({ id, expiresAtMs }: StoredRegistration, { created_at: createdAt }: StoredSandbox): Verdict {
+  judge({ id, expiresAtMs }: StoredRegistration, { created_at: createdAt }: StoredSandbox): ReplicaStanding {
     const gone = this.#gone.get(id);
     if (gone === undefined || gone.createdAt !== createdAt) return 'new';
     if (gone.wasRemoved) return 'removed';

@@ -7,7 +7,7 @@ import { canonicalAddress, isCallable } from '../canonical-address.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { WitnessedContainer } from './sandbox-record.ts';
 
-export interface Registration {
+export interface RegistrationRequest {
   /** Null: one is made up. */
   readonly id: string | null;
   readonly containerIp: string | null;
@@ -109,7 +109,7 @@ const shape = z.strictObject({
 });
 
 /** Throws a RegistrationError that names everything that is wrong. */
-export function readRegistration(input: unknown, context: RegistrationContext): Registration {
+export function readRegistration(input: unknown, context: RegistrationContext): RegistrationRequest {
   const parsed = shape.safeParse(input);
   const problems = parsed.success ? [] : parsed.error.issues.map(sentence);
   problems.push(...crossChecks(input, context));

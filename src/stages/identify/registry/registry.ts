@@ -8,8 +8,8 @@ import {
   StoreUnavailable,
 } from '../../../path/shared-store.ts';
 import { conflictOver } from './conflict-over.ts';
-import { lifetimeMs, makeRecord, type Registered } from './make-record.ts';
-import { type KnownNames, type Registration, readRegistration } from './registration.ts';
+import { lifetimeMs, type MadeRecord, makeRecord } from './make-record.ts';
+import { type KnownNames, type RegistrationRequest, readRegistration } from './registration.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { SandboxRecord } from './sandbox-record.ts';
 import { type AddressSharing, type ReplicaOptions, SandboxReplica } from './sandbox-replica.ts';
@@ -29,7 +29,7 @@ export interface RegistryOptions extends ReplicaOptions {
   /** The names a registration may list: those that are configured at that moment. */
   readonly knownCredentials: () => KnownNames;
   /** Asks Docker about the container of a registration and fills in what it says. Absent: no container can be registered. */
-  readonly witness?: (asked: Registration) => Promise<Registration>;
+  readonly witness?: (asked: RegistrationRequest) => Promise<RegistrationRequest>;
 }
 
 export interface Sharing extends AddressSharing {
@@ -83,7 +83,7 @@ export class SandboxRegistry extends SandboxReplica {
   }
 
   /** Validates, tells the store, then acknowledges. Throws RegistrationError (400, 503) or ConflictError (409). */
-  async register(input: unknown): Promise<Registered> {
+  async register(input: unknown): Promise<MadeRecord> {
     const given = readRegistration(input, { knownCredentials: this.#options.knownCredentials(), nowMs: this.now() });
     const asked = given.containerId === null ? given : await this.#witnessed(given);
     const made = makeRecord(asked, this.#options.socketDirectory, this.now(), this.#sharing?.gateway);
@@ -109,7 +109,7 @@ export class SandboxRegistry extends SandboxReplica {
   }
 
   /** The name of a container that nobody has looked at would be believed by whoever reads it. */
-  async #witnessed(asked: Registration): Promise<Registration> {
+  async #witnessed(asked: RegistrationRequest): Promise<RegistrationRequest> {
     if (this.#options.witness === undefined) {
       throw new RegistrationError('docker.unavailable', 'this gateway does not ask Docker about containers', {
         hint: 'Leave container_id out; an id of your own choice goes into id.',
@@ -257,7 +257,7 @@ export class SandboxRegistry extends SandboxReplica {
     return this.#sharing === null || this.#sharing.sharedAddresses() ? null : this.#sharing.gateway;
   }
 
-  #refuseConflicts(asked: Registration, { claims }: StoredRegistration): void {
+  #refuseConflicts(asked: RegistrationRequest, { claims }: StoredRegistration): void {
     const { id, containerIp, containerId } = asked;
     const inTheWay: [string, SandboxRecord | undefined][] = [
       [`id ${id}`, id === null ? undefined : this.index.byId(id)],

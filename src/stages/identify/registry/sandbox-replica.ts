@@ -3,7 +3,7 @@
 // in the store but what was ended here while the store was away.
 import type { RegistrationChange, RegistrationStore, StoredRegistration } from '../../../path/shared-store.ts';
 import { canonicalAddress } from '../canonical-address.ts';
-import { GoneRegistrations, type Verdict } from './gone-registrations.ts';
+import { GoneRegistrations, type ReplicaStanding } from './gone-registrations.ts';
 import { socketPathOf } from './make-record.ts';
 import { SandboxIndex } from './sandbox-index.ts';
 import { SandboxRecord, type StoredSandbox } from './sandbox-record.ts';
@@ -134,7 +134,7 @@ export class SandboxReplica {
     }
   }
 
-  #take(registration: StoredRegistration): Verdict | null {
+  #take(registration: StoredRegistration): ReplicaStanding | null {
     let stored: StoredSandbox;
     try {
       stored = readRegistered(registration);

@@ -11,11 +11,11 @@ import { OutboundBody } from './outbound-body.ts';
 import { codingOf } from './outbound-decode.ts';
 import { OutboundFrames } from './outbound-frames.ts';
 import { OutboundHead } from './outbound-head.ts';
-import { OutboundJudge, type OutboundPorts, type Place } from './outbound-judge.ts';
+import { OutboundJudge, type OutboundPlace, type OutboundPorts } from './outbound-judge.ts';
 import { OutboundSigns, type Sign } from './outbound-signs.ts';
 import { type OutboundReader, SearchedWriter } from './outbound-writer.ts';
 
-const inMessage: Place = { kind: 'message', words: 'a message' };
+const inMessage: OutboundPlace = { kind: 'message', words: 'a message' };
 
 export class OutboundGuard {
   readonly #policy: () => CompiledPolicy;

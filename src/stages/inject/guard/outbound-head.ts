@@ -9,7 +9,7 @@ import { unfinished } from '../scrub/match-form.ts';
 import type { SecretSearch } from '../scrub/secret-search.ts';
 import { withoutParameters } from '../strip-query.ts';
 import { CleanTexts } from './outbound-clean.ts';
-import type { Place } from './outbound-judge.ts';
+import type { OutboundPlace } from './outbound-judge.ts';
 import type { OutboundSigns, Sign } from './outbound-signs.ts';
 
 const maxFieldName = 64;
@@ -65,10 +65,10 @@ export class OutboundHead {
   }
 
   /** Everything in the head that is not at home and goes out. `plan`: what is taken off on the way. */
-  *explain(flow: Authorized, plan: HostPlan, isAtHome: (sign: Sign) => boolean): Generator<[Sign, Place]> {
+  *explain(flow: Authorized, plan: HostPlan, isAtHome: (sign: Sign) => boolean): Generator<[Sign, OutboundPlace]> {
     const { canonical, request } = flow;
     const { asSent, folded } = this.#signs;
-    const at = (words: string): Place => ({ kind: 'head', words });
+    const at = (words: string): OutboundPlace => ({ kind: 'head', words });
     for (const sign of this.#all(folded, canonical.host, isAtHome)) yield [sign, at('the host name')];
     for (const sign of this.#all(asSent, unfold(canonical.rawPath), isAtHome)) yield [sign, at('the path')];
     if (canonical.query !== null) {
@@ -91,7 +91,7 @@ export class OutboundHead {
   }
 
   /** Of fields that come behind a body. */
-  *inTrailers({ keys, values }: HeaderList, isAtHome: (sign: Sign) => boolean): Generator<[Sign, Place]> {
+  *inTrailers({ keys, values }: HeaderList, isAtHome: (sign: Sign) => boolean): Generator<[Sign, OutboundPlace]> {
     const { asSent, folded } = this.#signs;
     for (let i = 0; i < keys.length; i++) {
       const found = [...this.#all(folded, keys[i]!, isAtHome), ...this.#all(asSent, values[i]!, isAtHome)];

@@ -16,7 +16,7 @@ export interface OutboundPorts {
 }
 
 /** Where it stands. `body`, `message`: what a conversation consists of. */
-export interface Place {
+export interface OutboundPlace {
   readonly kind: 'head' | 'body' | 'message';
   /** e.g. `the query`, `the field x-note`. */
   readonly words: string;
@@ -54,7 +54,7 @@ export class OutboundJudge {
   }
 
   /** Throws the refusal, unless it may pass. */
-  judge(flow: Authorized, sign: Sign, place: Place): void {
+  judge(flow: Authorized, sign: Sign, place: OutboundPlace): void {
     if (this.isAtHome(sign, flow.canonical.host)) return;
     const policy = this.#policy();
     const incident = `${sign.kind} of ${sign.credential} in ${place.words}`;
@@ -70,7 +70,7 @@ export class OutboundJudge {
       : placeholderMisplaced(sign, place, policy, isTalk);
   }
 
-  #record(flow: Authorized, incident: string, place: Place): void {
+  #record(flow: Authorized, incident: string, place: OutboundPlace): void {
     const before = flow.incident;
     if (before === undefined) enrich(flow, { incident });
     else if (!before.includes(incident)) enrich(flow, { incident: `${before}, ${incident}` });
@@ -116,7 +116,7 @@ function isConversation(policy: CompiledPolicy, { canonical, permission }: Autho
 
 function placeholderMisplaced(
   { credential }: Sign,
-  { words }: Place,
+  { words }: OutboundPlace,
   policy: CompiledPolicy,
   isTalk: boolean,
 ): Refusal {
@@ -130,7 +130,7 @@ function placeholderMisplaced(
   );
 }
 
-function valueOutbound({ credential }: Sign, { words }: Place, policy: CompiledPolicy): Refusal {
+function valueOutbound({ credential }: Sign, { words }: OutboundPlace, policy: CompiledPolicy): Refusal {
   return new Refusal(
     'secret.value-outbound',
     `a real value of the credential ${credential} is in ${words} of this request: no sandbox sends one, to no host`,

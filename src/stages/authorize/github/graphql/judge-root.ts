@@ -9,7 +9,7 @@ import { nodeIdsOf, requireNodeId } from './node-arguments.ts';
 import { readNodeId } from './node-id.ts';
 import { notJudged } from './refuse-graphql.ts';
 import { repositoryOfSearch } from './search-text.ts';
-import type { Place } from './walk-selection.ts';
+import type { SelectionPlace } from './walk-selection.ts';
 
 /** What a root field asks for. */
 export interface RootAsk {
@@ -21,7 +21,7 @@ export interface RootAsk {
   /** Nodes that must be tied. */
   readonly ids: readonly string[];
   /** How its selection begins; null: it has none that needs to be walked. */
-  readonly start: Pick<Place, 'view' | 'bound'> | null;
+  readonly start: Pick<SelectionPlace, 'view' | 'bound'> | null;
   /** The input of a mutation. */
   readonly input: ArgumentValues | null;
 }
