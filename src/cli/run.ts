@@ -67,7 +67,7 @@ export function addRunCommand(program: Command, context: CliContext): void {
     .option('--id <ID>', 'name it yourself (default: a random one)')
     .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
     .option('--gateway', 'join the gateway that `sallyport up` runs')
-    .option('--dashboard', 'serve the page for people meanwhile, and print its address')
+    .option('--dashboard', 'serve the dashboard meanwhile, and print its address')
     .option('--learn', 'let it read public hosts the policy does not know, and propose lines for them at the end')
     .option('--learn-apply', 'learn, and add those lines to the configuration without asking')
     .option('-q, --quiet', 'say nothing but errors')
@@ -151,10 +151,10 @@ async function openLearning(context: CliContext, options: RunOptions, gateway: O
   const port = gateway === null ? learnBySocket(context.admin) : learnByGateway(gateway.admin);
   const quiet = options.quiet === true;
   if (!quiet) context.say(learningMeans);
-  const wishes = { apply: options.learnApply === true, quiet };
+  const wanted = { apply: options.learnApply === true, quiet };
   return {
     registrar: (registrar) => learningRegistrar(registrar, port),
-    conclude: (sandbox) => concludeSession(context, port, sandbox, wishes),
+    conclude: (sandbox) => concludeSession(context, port, sandbox, wanted),
   };
 }
 

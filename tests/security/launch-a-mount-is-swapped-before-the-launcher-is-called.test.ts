@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-const desk: SandboxRegistrar = {
+const registrar: SandboxRegistrar = {
   guarded: async () => ({ keep: [], hide: [] }),
   register: async () => ({
     id: 'one',
@@ -60,7 +60,7 @@ async function start(meanwhile: () => void): Promise<string> {
       gitConfig: 'read-only',
       onReady: meanwhile,
     },
-    Promise.resolve(desk),
+    Promise.resolve(registrar),
   );
   const { stdin, stdout, stderr } = running.streams!;
   stdin.end();

@@ -154,7 +154,7 @@ export interface AdminPorts {
   readonly questions: QuestionPorts;
   /** From now on unknown public hosts are let through to this sandbox, to read, without any credential. */
   startLearning(sandbox: string): Promise<void>;
-  /** The address of the page for people, good for one visit; null: none is served. */
+  /** The address of the dashboard, good for one visit; null: none is served. */
   dashboardAddress(): string | null;
   /** The policy as it holds for one sandbox, in sentences; `full`: with every name of a long list. Null: no such sandbox. */
   explain(sandbox: string, full?: boolean): readonly PolicySection[] | null;

@@ -1,4 +1,4 @@
-// The page for people, on loopback, in the gateway's own process: its server, its sessions, what it is fed with. Listens only
+// The dashboard, on loopback, in the gateway's own process: its server, its sessions, what it is fed with. Listens only
 // where it was told to; who wants in needs an address with a token, which the admin socket alone gives out.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -102,7 +102,7 @@ async function listen(server: Server, { host, port }: ListenAddress): Promise<Ad
     const code = error instanceof Error && 'code' in error ? error.code : '';
     if (code !== 'EADDRINUSE') throw error;
     throw new DashboardTaken(
-      `the page for people cannot be served on ${host}:${port}: another program listens there. ` +
+      `the dashboard cannot be served on ${host}:${port}: another program listens there. ` +
         'Stop it, or write another port at listen.dashboard in sallyport.yaml.',
       { cause: error },
     );

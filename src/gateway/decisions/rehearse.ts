@@ -153,7 +153,7 @@ function decideLikeThePath(
   return decide(policy, sandbox, canonical, headers);
 }
 
-/** A push is no text, and nobody sends one that is empty, nor an empty wish to LFS; a read has no body. */
+/** A push is not text. Nobody sends an empty push or an empty LFS batch, so an empty body means: not known. A read has no body. */
 function bodyOf(method: string, { git }: Permission, body: string | null): string | null {
   if (git?.operation === 'receive-pack') return null;
   if (method === 'GET' || method === 'HEAD') return body ?? '';

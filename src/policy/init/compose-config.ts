@@ -27,7 +27,7 @@ export function composeConfig(survey: ProjectSurvey, choices: Choices): string {
     '# `sallyport config check` says everything that is wrong with it; docs/policy.md explains every key.',
     'version: 1',
     '',
-    '# The page for people, on this machine alone: live requests, questions, a switch for every sandbox.',
+    '# The dashboard, on this machine alone: live requests, questions, a switch for every sandbox.',
     '# `sallyport dashboard` prints its address.',
     'listen:',
     `  dashboard: ${dashboardAddress}`,

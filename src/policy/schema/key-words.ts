@@ -16,7 +16,7 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     '172.30.0.2',
     '172.30.0.0/24',
   ],
-  'listen.dashboard': ['The page for people, on loopback alone; left out: none.', '127.0.0.1:8642'],
+  'listen.dashboard': ['The dashboard, on loopback alone; left out: none.', '127.0.0.1:8642'],
   'listen.workers': 'How many processes serve the doors.',
 
   allow: 'The allowlist: what is not here is refused. The first entry that covers a request decides.',

@@ -1,6 +1,6 @@
-// The network of a container that somebody else started with `--network none`, led home: every address in the world
-// becomes local to it, so that its door can be opened. Run with the programs of this machine, inside the container's
-// network alone. Must never change a route of the machine itself: what is entered is what was looked at, held open.
+// Binds every address in the network of a container that somebody else started with `--network none`: all of them become
+// local to it, so that its door can be opened. Uses the programs of this machine, inside the container's network alone.
+// Must never change a route of the machine itself: it enters the namespace that it checked, which it holds open meanwhile.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, readlinkSync } from 'node:fs';

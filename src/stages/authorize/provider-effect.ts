@@ -21,7 +21,7 @@ function keepingSlashes(rawPath: string): string {
   return rawPath.replaceAll(/%(?!2f|5c)[0-7][0-9a-f]/gi, (code) => decodeURIComponent(code));
 }
 
-/** Servers fold slashes and cases, drop what follows a semicolon, and take `.json` for a wish about the answer. */
+/** Servers fold slashes and cases, drop what follows a semicolon, and read `.json` as the format of the answer. */
 function spellings(reading: string): string[] {
   const plain = reading
     .replaceAll(/;[^/]*/g, '')

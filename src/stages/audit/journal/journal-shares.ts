@@ -16,7 +16,7 @@ const refusedPart = 1 / 8;
 const leastScale = 1 / 64;
 const dayMs = 86_400_000;
 const roomKnownForMs = 1000;
-const tellAgainMs = 1000;
+const reportAgainMs = 1000;
 
 interface Share {
   spent: number;
@@ -33,7 +33,7 @@ export class JournalShares {
   readonly #refused = new Map<string | null, Share>();
   #scale = 1;
   #scaleAtMs = Number.NEGATIVE_INFINITY;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: JournalSharesOptions) {
     this.#options = options;
@@ -69,9 +69,9 @@ export class JournalShares {
     if (share.spent < perDay) return;
     const nowMs = this.#now();
     // Served although it is over: whoever served it was told of a shorter wait, or it waited its time and is over again.
-    if (share.isOver && nowMs - this.#toldAtMs < tellAgainMs) return;
+    if (share.isOver && nowMs - this.#reportedAtMs < reportAgainMs) return;
     share.isOver = true;
-    this.#toldAtMs = nowMs;
+    this.#reportedAtMs = nowMs;
     this.onChange?.();
   }
 

@@ -139,7 +139,7 @@ export class SandboxRegistry extends SandboxReplica {
     }
     if (!this.holds(record)) throw notRegistered(idOrIp);
     record.expiresAtMs = Math.max(record.expiresAtMs, expiresAtMs);
-    record.toldExpiresAtMs = record.expiresAtMs;
+    record.storedExpiresAtMs = record.expiresAtMs;
     return record;
   }
 
@@ -189,8 +189,8 @@ export class SandboxRegistry extends SandboxReplica {
     const expiresAtMs = this.now() + lifetimeMs;
     // A clock that was set back takes nothing from what was given.
     if (expiresAtMs > record.expiresAtMs) record.expiresAtMs = expiresAtMs;
-    if (expiresAtMs - record.toldExpiresAtMs < tellEveryMs || record.namespacePid !== null) return;
-    record.toldExpiresAtMs = expiresAtMs;
+    if (expiresAtMs - record.storedExpiresAtMs < tellEveryMs || record.namespacePid !== null) return;
+    record.storedExpiresAtMs = expiresAtMs;
     this.store.extend(record.id, expiresAtMs);
   }
 
