@@ -19,7 +19,7 @@ export interface DashboardParts {
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
-export interface PageForPeople {
+export interface GatewayDashboard {
   /** An address that opens the page, once; null: none is served. */
   readonly invite: () => string | null;
   /** Where it is served; null: nowhere. */
@@ -34,7 +34,7 @@ export interface PageForPeople {
 /** A free port, for the gateway of one command. */
 const anyPort: ListenAddress = { host: '127.0.0.1', port: 0 };
 
-export function buildDashboard(parts: DashboardParts): PageForPeople {
+export function buildDashboard(parts: DashboardParts): GatewayDashboard {
   const { options, policy, log } = parts;
   let page: Dashboard | null = null;
   let problem: string | null = null;

@@ -16,7 +16,7 @@ import type { Channel, Verbs } from './channel.ts';
 import { inTime } from './in-time.ts';
 import { type AwayFor, awaySince, type StoreVerbs } from './worker-verbs.ts';
 
-export type Asking = Pick<Channel<StoreVerbs, Verbs>, 'ask' | 'tell' | 'isClosed'>;
+type Asking = Pick<Channel<StoreVerbs, Verbs>, 'ask' | 'tell' | 'isClosed'>;
 
 export interface IpcStoreOptions {
   readonly name: string;

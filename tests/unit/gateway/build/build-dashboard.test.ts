@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ApprovalsInForce } from '../../../../src/gateway/approvals/approvals-in-force.ts';
-import { buildDashboard, type PageForPeople } from '../../../../src/gateway/build/build-dashboard.ts';
+import { buildDashboard, type GatewayDashboard } from '../../../../src/gateway/build/build-dashboard.ts';
 import type { StartOptions } from '../../../../src/gateway/contract.ts';
 import type { ListenAddress } from '../../../../src/policy/compiled.ts';
 import { Feed } from '../../../../src/stages/audit/feed.ts';
@@ -11,7 +11,7 @@ import { fakePorts } from '../admin/fake-ports.ts';
 
 let other: Server;
 let taken: ListenAddress;
-let page: PageForPeople;
+let page: GatewayDashboard;
 const warnings: string[] = [];
 
 beforeAll(async () => {
