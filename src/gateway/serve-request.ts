@@ -165,9 +165,9 @@ export function createRequestServer(ports: ServePorts): RequestServer {
 }
 
 function ourFault(cause: unknown): Refusal {
-  return new Refusal('internal.error', 'the gateway failed at this request and closed the door on it', {
+  return new Refusal('internal.error', 'the gateway had an internal error and did not serve this request', {
     rule: 'built-in: an error is a refusal',
-    hint: 'Tell the operator the request_id: the cause is in the log of the gateway.',
+    hint: 'Tell the operator the request_id: the log of the gateway has the cause.',
     cause,
   });
 }

@@ -74,7 +74,7 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: unknown, flow: I
 }
 
 function noAnswer({ canonical: { host } }: Identified, cause: unknown): Refusal {
-  return new Refusal('upstream.protocol', `${host} answered a question of the gateway with something else`, { cause });
+  return new Refusal('upstream.protocol', `${host} gave an answer that the gateway does not understand`, { cause });
 }
 
 /** GitHub says 404 for what the credential may not see. Every other status is a failure, and tells nothing of the repository. */

@@ -180,7 +180,7 @@ function unwelcome(host: string, { operation }: UpstreamQuestion, cause: Answere
   if (status === 401 || status === 403 || status === 404) {
     return new Refusal(
       'push.undecided',
-      `${judged} cannot be judged: ${host} refused the question that the gateway asks about it (status ${status})`,
+      `${judged} cannot be judged: the gateway asked ${host} about it and was refused (status ${status})`,
       {
         rule,
         hint: 'The operator must give the gateway a credential that may read this repository, not only write to it.',
@@ -195,7 +195,7 @@ function unwelcome(host: string, { operation }: UpstreamQuestion, cause: Answere
         : 'Push to the address that the repository has now: `git remote set-url` changes it.';
     return new Refusal(
       'push.undecided',
-      `${judged} cannot be judged: ${host} says that the repository is to be found elsewhere (status ${status})`,
+      `${judged} cannot be judged: ${host} says that the repository has moved (status ${status})`,
       { rule, hint, cause },
     );
   }

@@ -62,10 +62,14 @@ function explain(all: readonly AllowRule[], sandbox: Sandbox, canonical: Canonic
   if (all.length === 0) return hostNotAllowed(sandbox, canonical);
   let rules = all.filter((rule) => !rule.tunnel);
   if (rules.length === 0) {
-    return new Refusal('domain.not-allowed', `${host} may only be reached by an undecrypted tunnel`, {
-      rule: namesOf(all),
-      hint: toAllowRequests(all),
-    });
+    return new Refusal(
+      'domain.not-allowed',
+      `${host} may only be reached through an undecrypted tunnel (tunnel: true)`,
+      {
+        rule: namesOf(all),
+        hint: toAllowRequests(all),
+      },
+    );
   }
   let left = canonical.scheme === 'https' ? rules : rules.filter((rule) => rule.plainHttp);
   if (left.length === 0) {

@@ -199,10 +199,14 @@ function capped(text: string): string {
 }
 
 function tooLargeToHold(): Refusal {
-  return new Refusal('limit.body-size', `a call that a person is asked about may have at most ${maxHeldBody} bytes`, {
-    rule: 'built-in: bounded waiting',
-    hint: 'Send less at a time.',
-  });
+  return new Refusal(
+    'limit.body-size',
+    `a person must approve this request, and such a request may have at most ${maxHeldBody} bytes`,
+    {
+      rule: 'built-in: bounded waiting',
+      hint: 'Send less at a time.',
+    },
+  );
 }
 
 function refusalOf(verdict: Extract<Verdict, { granted: false }>, { rule, host }: Asked): Refusal {

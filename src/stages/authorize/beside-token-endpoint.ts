@@ -15,10 +15,10 @@ export function refuseBesideTokenEndpoint({ tokenEndpoints }: CompiledPolicy, ca
     if (found === undefined) continue;
     throw new Refusal(
       'token.login-outside',
-      `${method} ${host}${path} stands beside ${found.endpoint.path}, where a login gets its tokens`,
+      `${method} ${host}${path} is too close to ${found.endpoint.path}, where a login gets its tokens`,
       {
         rule: `credentials.${found.spec.name}`,
-        hint: `Only ${found.endpoint.path} itself is answered, by the gateway, and nothing beside it is forwarded. Log in outside the sandbox: the gateway uses that login and keeps it fresh.`,
+        hint: `The gateway itself answers ${found.endpoint.path} and forwards nothing near it. Log in outside the sandbox: the gateway uses that login and renews it.`,
       },
     );
   }

@@ -114,10 +114,10 @@ function readAsAnybody(canonical: CanonicalRequest, rule: AllowRule, methods: re
   }
   throw new Refusal(
     'repo.operation-not-judged',
-    `${canonical.method} ${canonical.path} is not a call of git or of an API`,
+    `${canonical.method} ${canonical.path} is neither git nor an API call: it may only be read`,
     {
       rule: 'built-in: only what can be judged',
-      hint: 'The pages of GitHub are open to read. Change repositories by git or through the API.',
+      hint: 'Web pages may be read. To change a repository, use git or the API.',
     },
   );
 }
@@ -141,7 +141,7 @@ function refuseHiddenSlash(canonical: CanonicalRequest): void {
   if (!hidesABoundary(canonical)) return;
   throw new Refusal('path.not-allowed', `the path ${canonical.rawPath} hides a slash (%2F)`, {
     rule: 'built-in: one reading of a repository',
-    hint: 'Write the slash as it is: the server could read another repository out of the path than the gateway does.',
+    hint: 'Write it as a plain slash. With %2F the server could see another repository than the gateway does.',
   });
 }
 

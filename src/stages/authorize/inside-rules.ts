@@ -19,10 +19,14 @@ export function decideInside(canonical: CanonicalRequest): Permission {
   }
   // What is not decrypted cannot be answered, and there is nobody behind it to pass it on to.
   if (kind === 'tunnel') {
-    throw new Refusal('domain.not-allowed', `${insideHost} is not reached by an undecrypted tunnel`, {
-      rule,
-      hint: `Use http://${insideHost}/, or https with the certificates that the sandbox was given.`,
-    });
+    throw new Refusal(
+      'domain.not-allowed',
+      `${insideHost} is answered by the gateway itself and cannot be reached through an undecrypted tunnel`,
+      {
+        rule,
+        hint: `Use http://${insideHost}/, or https with the certificates that the sandbox was given.`,
+      },
+    );
   }
   return { rule, tunnel: false, credential: null, git: null, github: null, repository: null, inside: true };
 }

@@ -20,6 +20,6 @@ export function refuseTalkingType({ host, path }: CanonicalRequest): void {
   if (!refusedType.test(path)) return;
   throw new Refusal('method.not-allowed', `${path.slice(1)} records are not looked up for a sandbox (${host})`, {
     rule: 'built-in: DNS tells addresses only',
-    hint: 'Ask for A or AAAA. What stands in other records is not needed to reach a host through the gateway.',
+    hint: 'Ask for A or AAAA records. You need no others to reach a host through the gateway.',
   });
 }

@@ -82,6 +82,6 @@ function tooManyStrangers(): Refusal {
   const what = `addresses that are not registered ask more DNS questions than they are told no (${burst} at once, ${perSecond} a second)`;
   return new Refusal('limit.rate', what, {
     rule: 'built-in: DNS questions of strangers',
-    hint: 'Those over the limit get no answer and are not written down. Register the sandboxes that ask, or keep others off this network: sallyport firewall',
+    hint: 'Lookups over the limit get no answer and are not recorded. Register the sandboxes that ask, or keep others off this network: sallyport firewall',
   });
 }

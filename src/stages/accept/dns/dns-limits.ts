@@ -44,6 +44,6 @@ function tooMany(caller: Caller | null, perSecond: number, rule: string): Refusa
   const what = `${who} more DNS questions than allowed (${perSecond * burstSeconds} at once, ${perSecond} a second)`;
   return new Refusal('limit.rate', what, {
     rule,
-    hint: `Those over the limit are refused, or not answered where there are very many, and not written down. Look for a program that asks in a loop, or raise ${rule}.`,
+    hint: `Lookups over the limit are refused or left unanswered, and not recorded one by one. Look for a program that asks in a loop, or raise ${rule}.`,
   });
 }

@@ -228,6 +228,6 @@ function turnedAway(isStranger: boolean, { rate, places, rule }: Ask, count: num
   const what = `${count} ${count === 1 ? 'connection' : 'connections'} of ${who} turned away since the last record: ${over}`;
   return new Refusal(rate === null ? 'limit.connections' : 'limit.connection-rate', what, {
     rule,
-    hint: `Those over the limit are closed and written down once a minute. Look for a program that connects in a loop, or raise ${rule}.`,
+    hint: `Connections over the limit are closed, and the journal says so once a minute. Look for a program that connects in a loop, or raise ${rule}.`,
   });
 }

@@ -23,7 +23,7 @@ export function connectThroughProxy(
       socket.destroy();
       reject(new Refusal('upstream.proxy', message, { hint: 'Check upstream.proxy.', cause }));
     };
-    const timer = setTimeout(() => fail(`the upstream proxy did not open a way to ${host} in time`), timeoutMs);
+    const timer = setTimeout(() => fail(`the upstream proxy did not connect to ${host} in time`), timeoutMs);
     const onError = (cause: Error): void => fail('the upstream proxy could not be reached', cause);
     const onClose = (): void => fail('the upstream proxy closed the connection');
     const onData = (chunk: Buffer): void => {

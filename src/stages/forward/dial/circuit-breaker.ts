@@ -157,10 +157,10 @@ export class CircuitBreaker {
     const agoSeconds = Math.max(1, Math.round((nowMs - sinceMs) / 1000));
     return new Refusal(
       'upstream.circuit-open',
-      `${name} is left alone for now: ${count} failures in a row (${wordsFor(kind)}), the first ${agoSeconds} s ago`,
+      `the gateway has stopped calling ${name} for now: ${count} failures in a row (${wordsFor(kind)}), the first ${agoSeconds} s ago`,
       {
         rule: 'built-in: an upstream that keeps failing is left alone for a while',
-        hint: `One request tries again in ${retryAfterSeconds} s. The operator finds the failures in the journal.`,
+        hint: `Try again in ${retryAfterSeconds} s. The operator finds the failures in the journal.`,
         retryAfterSeconds,
       },
     );

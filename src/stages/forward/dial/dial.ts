@@ -214,9 +214,9 @@ function tlsFailure(host: string, cause: Error): Refusal {
   // An alert is what the other side says about us: it may want a certificate that we have not.
   if (!code.includes('ALERT') && /CERT|SIGNATURE|ISSUER|ALTNAME|CRL|CHAIN|HOSTNAME|SELF_SIGNED/.test(code)) {
     return new Refusal('upstream.certificate', `the certificate of ${host} is not valid (${code})`, {
-      hint: 'If the upstream uses a private CA, the operator adds it under upstream.ca.',
+      hint: 'If the server uses a private CA, the operator can add it under upstream.ca.',
       cause,
     });
   }
-  return new Refusal('upstream.connect', `no TLS connection to ${host} could be made`, { cause });
+  return new Refusal('upstream.connect', `the gateway could not open a TLS connection to ${host}`, { cause });
 }

@@ -58,7 +58,7 @@ export async function resolveUpstream(host: string, port: number, lookup: Addres
         rule: 'limits.connect_timeout_ms',
         hint: cause.begun
           ? 'Check the DNS of the machine the gateway runs on.'
-          : 'Too many slow names were asked for before it. Ask for fewer at a time.',
+          : 'Too many slow lookups were waiting before it. Ask for fewer hosts at a time.',
         cause,
       });
     }
@@ -72,7 +72,7 @@ export async function resolveUpstream(host: string, port: number, lookup: Addres
     const kinds = found.map(({ address }) => `${address} (${whyNotDial(address)})`).join(', ');
     throw new Refusal('upstream.address-refused', `${host} does not resolve to a public address`, {
       rule: 'built-in: public addresses only',
-      hint: 'An operator who means it names the address under upstream.resolve.',
+      hint: 'If this is intended, the operator can name the address under upstream.resolve.',
       cause: new Error(`resolved to ${kinds || 'nothing'}`),
     });
   }

@@ -133,10 +133,10 @@ function placeholderMisplaced(
 function valueOutbound({ credential }: Sign, { words }: OutboundPlace, policy: CompiledPolicy): Refusal {
   return new Refusal(
     'secret.value-outbound',
-    `a real value of the credential ${credential} is in ${words} of this request: no sandbox sends one, to no host`,
+    `the real value of the credential ${credential} is in ${words} of this request; a sandbox may never send it, to any host`,
     {
       rule: 'secrets.misplaced',
-      hint: `Send the request without it: where it belongs, the gateway puts it in. The operator should find out how the value came into the sandbox, and replace the credential.${afterwards(policy)}`,
+      hint: `Send the request without it: the gateway adds it where it belongs. The operator should find out how the value got into the sandbox, and replace the credential.${afterwards(policy)}`,
     },
   );
 }
