@@ -77,7 +77,7 @@ test('another folder in its place is not mounted', async () => {
   const came = await start(swap).catch((error: Error) => error);
   expect(came).toMatchObject({
     name: 'LaunchError',
-    message: expect.stringMatching(/^what would be mounted at \/mnt\/it is not what was judged/),
+    message: expect.stringMatching(/^what was to be mounted at \/mnt\/it changed after it was checked/),
   });
 });
 

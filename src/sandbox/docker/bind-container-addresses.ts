@@ -75,7 +75,7 @@ async function runInside(pid: number, network: number, user: number | null): Pro
   if (/^nsenter: /m.test(complaint)) throw enteringFault(pid, complaint);
   throw new LaunchError(
     `the routes in the network of process ${pid} could not be set: ${complaint.trim() || 'no answer in time'}`,
-    'See whether `nsenter --target PID --net ip route` works by hand, and whether iproute2 is current.',
+    'Try `nsenter --target PID --net ip route` by hand, and check that iproute2 is up to date.',
   );
 }
 
@@ -90,7 +90,7 @@ function openNamespace(pid: number, kind: 'net' | 'user'): number {
 function notOfTheContainer(pid: number, containerId: string): LaunchError {
   return new LaunchError(
     `process ${pid} is not one of the container ${containerId.slice(0, 12)} on this machine`,
-    'The container may have been restarted: register it again. A gateway opens such a door only on the machine whose Docker ' +
-      'runs the container, where it sees that process: not from inside a container, nor for Docker in a virtual machine.',
+    'The container may have been restarted: register it again. The gateway must run on the machine whose Docker runs the ' +
+      'container, and must see its process: it cannot be in a container itself, and Docker cannot be in a virtual machine.',
   );
 }

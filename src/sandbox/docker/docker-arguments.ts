@@ -95,7 +95,10 @@ function mountArguments(mount: Mount): readonly string[] {
     case 'empty':
       // --mount cannot say `exec`, and programs are built and run in /tmp.
       if (mount.target.includes(':'))
-        throw new LaunchError(`docker makes no folder with a colon in its name: ${mount.target}`, 'use another path');
+        throw new LaunchError(
+          `docker cannot make a folder with a colon in its name: ${mount.target}`,
+          'use another path',
+        );
       return ['--tmpfs', `${mount.target}:rw,exec,nosuid,nodev,mode=1777`];
     case 'link':
       throw new LaunchError(

@@ -116,7 +116,10 @@ async function imageVariables(docker: DockerCommand, image: string): Promise<Rea
   const list: unknown = JSON.parse(answer);
   if (list === null) return {};
   if (!Array.isArray(list))
-    throw new LaunchError(`docker does not say what ${image} sets: ${answer.trim()}`, 'docker version');
+    throw new LaunchError(
+      `docker does not say which variables ${image} sets: ${answer.trim()}`,
+      'check the version of Docker: docker version',
+    );
   const pairs = list.map((text) => /^([^=]+)=?(.*)$/s.exec(String(text)) ?? []);
   return Object.fromEntries(pairs.flatMap(([, name, value = '']) => (name === undefined ? [] : [[name, value]])));
 }

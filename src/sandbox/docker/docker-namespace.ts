@@ -15,8 +15,8 @@ export function checkContainerProcess(pid: number, name: string): void {
   }
   if (!commandLine.includes(`/${name}/`))
     throw new LaunchError(
-      'the Docker daemon does not run on this machine: its containers are not among its processes',
-      'use a daemon on this machine: one in a virtual machine (Docker Desktop) or behind DOCKER_HOST=tcp or ssh keeps its network where the gateway cannot reach it. Or leave --image out to use bubblewrap',
+      'the Docker daemon does not run on this machine: its containers are not among the processes here',
+      'use a daemon on this machine. The gateway cannot reach the network of one in a virtual machine (Docker Desktop) or behind DOCKER_HOST=tcp or ssh. Or leave out --image to use bubblewrap',
     );
   let theirs: string;
   try {
@@ -61,7 +61,7 @@ const routes = bindEveryAddress('ip');
 
 function notPermitted(cause: unknown): LaunchError {
   return new LaunchError(
-    'this user may use the Docker daemon but not enter the network of its containers',
+    'this user may use the Docker daemon, but may not enter the network of its containers',
     'run with sudo, use rootless Docker, or leave --image out to use bubblewrap',
     { cause },
   );

@@ -167,7 +167,7 @@ function refuseDaemonSocket(mounts: readonly Mount[], environment: DockerOptions
       const seenAt = posix.join(mount.target, posix.relative(source!, socket));
       if (mounts.slice(at + 1).some((later) => lies(seenAt, later.target))) continue;
       throw new LaunchError(
-        `${mount.source} would give the sandbox ${socket}, and with it this machine`,
+        `mounting ${mount.source} would give the sandbox ${socket}, and through it control of this machine`,
         'mount a folder that does not hold the socket of the Docker daemon',
       );
     }

@@ -185,8 +185,8 @@ function watched(child: ChildProcess) {
 
 function cannotSetUp(said: string): LaunchError {
   return new LaunchError(
-    `the sandbox could not be set up: ${said || 'it ended without a word'}`,
-    'a file or folder of the plan may have gone, or be out of your reach: look at the path that is named',
+    `the sandbox could not be set up: ${said || 'it ended without a message'}`,
+    'look at the path in the message: it may be gone, or you may not be allowed to read it',
   );
 }
 

@@ -63,8 +63,8 @@ function refuseStateInside({ environment, places, workingDirectory, mounts }: Re
   );
   if (around === undefined) return;
   throw new LaunchError(
-    `the state of Sallyport, ${places.home}, lies in ${around}, which the sandbox would get`,
-    'Keep it elsewhere: set SALLYPORT_HOME to a folder outside, or leave it unset.',
+    `the sandbox would get ${around}, and the state of Sallyport is in it (${places.home})`,
+    'Keep the state elsewhere: set SALLYPORT_HOME to a folder outside, or leave it unset.',
   );
 }
 

@@ -97,7 +97,7 @@ function refuseCopy(name: string, value: string): void {
 }
 
 function refuse(name: string, reason: string, hint: string): never {
-  throw new LaunchError(`--env ${name} is not let in: ${reason}`, hint);
+  throw new LaunchError(`--env ${name} may not go into the sandbox: ${reason}`, hint);
 }
 
 function parseVariable(

@@ -73,7 +73,7 @@ export function refuseLinksOfSandboxes(
     const end = endOfPath(resolve(source), (folder) => !isTheirs(folder));
     if (mount.source !== end)
       throw new LaunchError(
-        `${source} leads to ${mount.source} by a link that lies where sandboxes can write: one of them may have made it`,
+        `${source} leads to ${mount.source} through a link in a folder that sandboxes can write to: a sandbox may have made it`,
         `If that is what you want, name it: ${quoteForShell(mount.source)}. Otherwise look at the link, and remove it.`,
       );
   }

@@ -19,7 +19,9 @@ describe('the state of the gateway stays out of what a sandbox gets', () => {
   test('below the working directory it is refused in words that say what to set', async () => {
     await expect(requestSandbox(requested('/srv/project/.state', '/srv/project'))).rejects.toMatchObject({
       name: 'LaunchError',
-      message: expect.stringContaining('/srv/project/.state, lies in /srv/project'),
+      message: expect.stringContaining(
+        'would get /srv/project, and the state of Sallyport is in it (/srv/project/.state)',
+      ),
       hint: expect.stringContaining('SALLYPORT_HOME'),
     });
   });
