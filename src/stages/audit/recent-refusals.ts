@@ -1,5 +1,5 @@
-// What each sandbox was refused lately, as it may be told it: the memory behind http://sallyport.internal/why. Bounded, gone
-// with the process, and of one sandbox at a time. Never holds a cause, which is the operator's, nor the value of a query.
+// The recent refusals of each sandbox, for http://sallyport.internal/why. Bounded, in memory only, and each sandbox sees only
+// its own. Never holds a cause, which is for the operator, nor the value of a query.
 import { LRUCache } from 'lru-cache';
 import type { ReportedRefusal } from '../../path/approvals.ts';
 import { quotingPath, type RecordBody } from './journal/record.ts';

@@ -1,5 +1,5 @@
-// What stands beside the token endpoint of a login is never forwarded, whichever rule covers it: the far side would hand out
-// a login there, in another spelling of the endpoint or by another way. The endpoint itself is answered by the gateway.
+// Nothing near the token endpoint of a login is forwarded, whichever rule covers it: another spelling of the endpoint, or
+// another flow beside it, would hand out a login. The gateway answers the endpoint itself.
 import type { CanonicalRequest } from '../../path/flow.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';

@@ -1,6 +1,6 @@
 // A copy within S3 writes one object and reads another, and only the one that is written stands in the host and path of the
-// request. What is read is judged as well, as if it were asked for by itself: else a rule for one bucket would open every
-// bucket, and a rule for one folder every folder, that the keys of the gateway can read.
+// request. The object that is read is judged like a read of its own. Otherwise a rule for one bucket or folder would open
+// all others that the gateway's keys can read.
 
 import type { HeaderList } from '../../path/exchange/header-list.ts';
 import type { CanonicalRequest } from '../../path/flow.ts';

@@ -1,5 +1,5 @@
-// Who asks a DNS door that many share: sandboxes told apart by their source address, each with a rate and a memory of its
-// own, and all strangers together, who learn nothing. What is kept is bounded, whatever addresses the questions claim.
+// Knows who asks at a DNS door that many sandboxes share. Each sandbox, known by its source address, has its own rate limit
+// and cache; all unregistered callers share one and learn nothing. Memory stays bounded, whatever addresses callers claim.
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';

@@ -1,5 +1,5 @@
-// How many DNS questions a sandbox may ask in a second, and all of them together. Decided at once, as an answer is. Never
-// waits for anybody. Meters: `d:<caller>:dns` and `g:dns`.
+// How many DNS questions one sandbox, and all of them together, may ask per second. Decides at once and never waits.
+// Meters: `d:<caller>:dns` and `g:dns`.
 import type { Caller } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { MeterRate, SharedMeters } from '../../../path/shared-store.ts';

@@ -1,5 +1,5 @@
-// Reads one DNS message as a question we are willing to think about, or says how it is to be turned away. Strict, because
-// only a plain question is ever asked here: what a resolver could read in two ways is not read at all. Pure; never throws.
+// Reads one DNS message: either a plain question that we can answer, or the error code to answer with. Strict, because a
+// message that two resolvers could read differently must not be answered. Pure; never throws.
 import { decode, encode } from 'dns-packet';
 
 /** What the answer repeats of the message, whatever else it says. */

@@ -1,5 +1,5 @@
-// How many DNS questions all strangers together may ask: a burst, and so many a second after it. What is over is told once
-// in a while, not each time, because a flood must not become a flood of records.
+// How many DNS questions all unregistered callers together may ask: a burst, then a rate per second. What is over the limit
+// is reported once in a while, because a flood of questions must not become a flood of records.
 
 export interface DnsAllowance {
   readonly burst: number;

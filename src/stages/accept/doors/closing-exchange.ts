@@ -1,5 +1,5 @@
-// A connection that is ended for what it did, so that this is written down like any other refusal. Nobody is told anything
-// in it but by how it closes; nothing is ever forwarded.
+// A connection that we close because of what the client did. It goes through the path so that the refusal is recorded like
+// any other. The client gets no message, only the close, and nothing is ever forwarded.
 import { UnservedExchange } from './unserved-exchange.ts';
 
 export class ClosingExchange extends UnservedExchange {

@@ -1,7 +1,7 @@
-// How many connections may be open and how many may be new in a second: for one caller, for all addresses together that
-// are not registered, and for the whole gateway. Who is over gets no connection; the operator finds it in the journal, once
-// in a minute for each caller, with how many there were. Counts before anybody has said a word, so it believes nobody; what
-// turns out to be a sandbox's own is counted for that sandbox from then on, and not for the address that it shares with others.
+// How many connections may be open, and how many may be new per second: for one caller, for all unregistered addresses
+// together, and for the whole gateway. Over the limit a connection is closed, and the journal says so once a minute for each
+// caller, with the number. Counting starts before the caller has identified itself, by address; once a connection turns out
+// to belong to a sandbox, it counts for that sandbox and no longer for the address, which others may share.
 //
 // Meters: `d:<caller>:open` and `:new`, `d:<gateway>/strangers:…`, `g:open-connections` and `g:new-connections`.
 import { LRUCache } from 'lru-cache';

@@ -1,7 +1,7 @@
-// Keeps a flood of refusals from becoming a flood of records, and one sandbox from filling the journal of all. What was
-// served has a record of its own, always and at once. Of refusals of one caller and one code those past the first few are one
-// record that says how many it stands for; past the caller's share of the journal all its refusals of a minute are one note.
-// Nothing is left out: every refusal has its record or is in the number of one.
+// Keeps a flood of refusals from becoming a flood of records, and one sandbox from filling the journal of all. A
+// served request always gets its own record at once. Of refusals with the same caller and code, the first few get their own
+// records and the rest share one, with their number. A caller that has used its share of the journal gets one note for all
+// refusals of a minute. Nothing is left out: every refusal has a record or is counted in one.
 import { encodeLine } from './encode-line.ts';
 import { GatheredRefusals } from './gathered-refusals.ts';
 import type { Journal } from './journal.ts';

@@ -1,5 +1,5 @@
 // Refusals that are written down together: how many, when the first and the last came, and a bounded sample of what they
-// asked for. Which of them are in the sample is drawn, so that nobody can place what should not be seen behind what should.
+// asked for. The sample is drawn at random, so that nobody can hide one refusal behind many others.
 import { randomInt } from 'node:crypto';
 import { beginning } from './cap-text.ts';
 import type { Merged, RecordBody } from './record.ts';

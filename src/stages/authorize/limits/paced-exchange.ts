@@ -1,6 +1,6 @@
 // An exchange whose heads and bodies are counted, both ways and in every form they travel in (HTTP/1.1, HTTP/2, tunnel, WebSocket):
-// out of bytes it pauses the source until there are some again, so that streams slow down and do not break. An answer that
-// is longer than it may be is cut off so that the client sees it. Only there where such a limit is set.
+// when the limit is used up it pauses the source until there is room again, so that streams slow down and do not break. An
+// answer over its size limit is cut off visibly. Only used where such a limit is set.
 import type { BodyWriter, Exchange, ResponseHead } from '../../../path/exchange/exchange.ts';
 import { ExchangeView } from '../../../path/exchange/exchange-view.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';

@@ -1,6 +1,6 @@
-// Reads what the answer of a model cost while it passes: beside the search for credentials, of the same decoded bytes, so
-// that nothing waits and nothing is kept. Tells the meter of the flow, at the end of an answer however it ended, and after
-// every one on a WebSocket, where what comes from the sandbox passes only as long as there is a budget for it.
+// Reads what a model's answer cost while the answer passes, from the same decoded bytes that are searched for credentials, so
+// that nothing waits and nothing is kept. Reports to the flow's meter at the end of each answer, however it ended. On a
+// WebSocket it reports after every answer, and the sandbox may only go on sending while there is budget left.
 import type { AnswerMeter } from '../../../path/exchange/answer-meter.ts';
 import type { AnswerScrub, BodyScrub } from '../../../path/exchange/answer-scrub.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';

@@ -1,6 +1,6 @@
-// Adds up what one answer says of itself, in the words of every provider, and makes up for what it does not say: unknown is
-// never nothing. Providers count as they go, so of each number the highest stands. Never believes a number that no
-// answer can have.
+// Adds up the usage that one answer reports, in the field names of every provider, and estimates what is missing: unknown
+// never counts as zero. Providers report running totals, so the highest of each number counts. Never believes an impossible
+// number.
 import type { TokenUse } from '../../../path/exchange/answer-meter.ts';
 import { place, type ScanSink, type UsagePlace } from './usage-scan.ts';
 

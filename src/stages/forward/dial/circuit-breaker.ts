@@ -1,5 +1,5 @@
-// Leaves alone what has failed several times in a row, and lets one request at a time find out whether it is back. Knows
-// only keys, failures and successes: what counts as which is decided in upstream-circuits.ts. Never counts its own refusals.
+// Stops calling an upstream that has failed several times in a row, and lets one request at a time test whether it is back.
+// Knows only keys, failures and successes; upstream-circuits.ts decides what counts as which. Never counts its own refusals.
 import { LRUCache } from 'lru-cache';
 import { Refusal, type RefusalCode } from '../../../path/refusal.ts';
 

@@ -1,6 +1,6 @@
 // Connections to upstreams that nobody uses at the moment: how many one sandbox may keep, and all together. With a wildcard rule
-// a sandbox can think up hosts without end, and each open connection is a file descriptor of the gateway. The oldest goes, of
-// whoever has most: nobody loses theirs to another who has more.
+// a sandbox can think up hosts without end, and each open connection is a file descriptor of the gateway. When
+// there are too many, the sandbox that keeps most loses its oldest one: nobody loses theirs to another who has more.
 
 export interface KeptUpstream {
   /** Of whom it is; set for good. */

@@ -1,5 +1,5 @@
-// What is over stays over: a clock that is set back, or a store that has not heard of it yet, does not bring a registration
-// back. Remembers a bounded number, the oldest are forgotten first.
+// Tombstones: remembers which registrations have ended, so that a clock that is set back, or a store that has not heard of
+// the end yet, does not bring one back. Bounded: the oldest are forgotten first.
 import type { StoredRegistration } from '../../../path/shared-store.ts';
 import type { SandboxRecord, StoredSandbox } from './sandbox-record.ts';
 

@@ -1,5 +1,5 @@
-// Keeps placeholders at home and real values in: looks at everything that a sandbox sends, before a credential goes in.
-// What it finds elsewhere is refused and recorded as an incident; what it found is never said.
+// Searches everything that a sandbox sends, before a credential goes in: a placeholder may only go to the hosts of its
+// credential, a real value nowhere. Anything else is refused and recorded as an incident, without the value.
 import type { BodyWriter, Exchange, ResponseHead } from '../../../path/exchange/exchange.ts';
 import { ExchangeView } from '../../../path/exchange/exchange-view.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';

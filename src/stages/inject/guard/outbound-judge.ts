@@ -1,5 +1,5 @@
-// What is done about a placeholder or a real value in what a sandbox sends: nothing where a placeholder is at home, a record
-// where an agent only says what it has read, else the refusal, and the end of the sandbox where the policy wants that.
+// What is done about a placeholder or a real value in what a sandbox sends: nothing where the placeholder belongs to the host, a
+// record where an agent only quotes it to a model, else a refusal, and the end of the sandbox if the policy says so.
 // Never says or keeps the value, nor any part of it.
 
 import { enrich } from '../../../path/enrich.ts';

@@ -1,6 +1,6 @@
-// Which pieces of four bytes occur at the beginnings of forms: three bits of one word for each, found by hashing. It may
-// say yes in vain, never no: it decides only where to look closely. Grows with what is added, so that it stays right to
-// say no mostly, and is no larger than that takes: a look that no cache answers costs more than a few in vain.
+// Which pieces of four bytes occur at the beginnings of forms: three bits of one word for each, found by hashing. A
+// yes may be wrong, a no never is: it only decides where to look closely. It grows with what is added, so that wrong yeses stay
+// rare, but no further: a table that does not fit the processor's cache costs more than a few wrong yeses.
 
 export const pieceBytes = 4;
 

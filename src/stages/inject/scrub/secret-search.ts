@@ -1,5 +1,5 @@
-// Finds credentials in bytes, in any of their forms, however many there are, without a close look at most bytes. Every form
-// is so long that its beginning covers one of the places where a piece is compared; what is escaped shows a sign.
+// Finds credentials in bytes, in any of their forms and however many there are, without looking closely at most bytes. Every
+// form is long enough that its beginning covers a position where a piece is compared; an escaped form shows an escape sign.
 import { byteOfEscape, bytesOfEscape, lineEnd, maxEscapeBytes, readEscape, signs, unfinished } from './match-form.ts';
 import { type Form, formsOf, minSecretBytes } from './secret-forms.ts';
 import { hashOf, maskOf, pieceAt, pieceBytes, SecretPieces } from './secret-pieces.ts';
