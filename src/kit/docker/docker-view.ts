@@ -82,7 +82,7 @@ async function stream(api: DockerApi, url: string, response: ServerResponse): Pr
     },
     ended: () => response.destroy(),
   });
-  // Who has gone meanwhile has told so already.
+  // A client that has left was already handled.
   if (response.destroyed) return opened.close();
   response.once('close', () => opened.close());
   response.setHeader('content-type', 'application/json');

@@ -3,7 +3,7 @@
 import type { AllowRule, CompiledPolicy, CredentialSpec, Injection, PathPattern } from '../compiled.ts';
 import { loadPresets } from '../schema/presets.ts';
 
-/** More than so many names in one sentence are counted, unless all are asked for. */
+/** A sentence names at most this many hosts and counts the rest, unless all are asked for. */
 const manyNames = 8;
 
 interface ExplainHostsOptions {

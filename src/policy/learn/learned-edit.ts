@@ -88,7 +88,7 @@ interface Missing {
   readonly leftOut: readonly string[];
 }
 
-/** Without those that the policy has a word about by now: a preset is there, or somebody wrote a rule. */
+/** Without those that the policy covers by now: somebody has added a preset or a rule. */
 function missingIn(policy: CompiledPolicy, entries: readonly AllowEntry[]): Missing {
   const known = knownHosts(policy);
   const presets = new Set(policy.allow.map(presetOf));

@@ -63,7 +63,7 @@ export async function startHolder(docker: DockerCommand, options: DockerHolderOp
     await docker.run(['rm', '--force', '--', options.name]).catch(() => '');
     await ended;
   };
-  // It hands back what it is told: when this line returns, the pipe that its life hangs on works.
+  // The holder echoes this line. When it comes back, the pipe that keeps the holder alive works.
   stdin.write(`${options.name}\n`);
   const answered = new Promise<'answered'>((resolve) => {
     stdout.on('data', () => heard.includes(options.name) && resolve('answered'));

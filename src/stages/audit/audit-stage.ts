@@ -17,7 +17,7 @@ export interface AuditParts {
   /** What sandboxes were refused lately; left out where another process remembers it. */
   readonly refusals?: Pick<RecentRefusals, 'take'>;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Takes real credentials out of what a sandbox has a say in. */
+  /** Takes real credentials out of texts that a sandbox can influence. */
   readonly clean?: (text: string) => string;
 }
 
@@ -102,7 +102,7 @@ export function createAudit({ journal, metrics, feed, refusals, log, clean }: Au
   };
 }
 
-/** So many in a second; what is over is counted. */
+/** Lines per second; what is over the limit is only counted. */
 class Budget {
   readonly #perSecond: number;
   #left: number;

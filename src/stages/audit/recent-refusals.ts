@@ -6,7 +6,7 @@ import { quotingPath, type RecordBody } from './journal/record.ts';
 
 /** So many of each sandbox; the newest stay. */
 const keptPerSandbox = 20;
-/** Of so many sandboxes: those that were refused something last. */
+/** How many sandboxes are remembered: those with the latest refusals. */
 const maxSandboxes = 2_000;
 
 export class RecentRefusals {
@@ -16,7 +16,7 @@ export class RecentRefusals {
     this.#ofSandbox = new LRUCache({ max: sandboxes });
   }
 
-  /** A finished request. One that was not refused, or that came from nobody known, is nobody's refusal. */
+  /** Takes a finished request; ignores those that were not refused and those of unknown callers. */
   take(record: RecordBody): void {
     const { sandbox, verdict, told } = record;
     if (verdict === 'allowed' || sandbox === null || told === null) return;

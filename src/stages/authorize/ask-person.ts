@@ -20,7 +20,7 @@ export interface ApprovalsPort {
 export interface PersonPorts {
   readonly asking: Asking;
   readonly approvals: ApprovalsPort;
-  /** Takes real credentials out of what a sandbox has a say in. */
+  /** Takes real credentials out of texts that a sandbox can influence. */
   readonly clean?: (text: string) => string;
   /** Throws what a request that came only now would be refused with before it is judged: it may have waited for long. */
   readonly demandServed?: (sandbox: Sandbox) => void;

@@ -23,7 +23,7 @@ export function moreThanARead({ scheme, host, port }: CanonicalRequest, method: 
   return onlyReads(`${method} ${scheme}://${host}:${port} is not a read over https`, host);
 }
 
-/** The rule is nobody's entry: there is nothing to be added to it. */
+/** The rule is not an entry of the policy, so there is no entry to add anything to. */
 export function otherPort({ host, port }: CanonicalRequest): Refusal {
   return onlyReads(`port ${port} of ${host} is not allowed`, host, 'target.port');
 }

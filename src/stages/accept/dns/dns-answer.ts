@@ -95,7 +95,7 @@ function decideReply(name: string, type: number, lookup: MayResolve, voice: DnsV
   return data === null ? empty(rcodes.noError) : { rcode: rcodes.noError, address: { type: addressType, data } };
 }
 
-/** No address of ours has a name. Programs ask without being told to (ss, ping, getfqdn): that is no attempt at anything. */
+/** Our addresses have no names. Programs ask for them by default (ss, ping, getfqdn), so this is not an attack. */
 function isReverse(lower: string): boolean {
   return lower.endsWith('.in-addr.arpa') || lower.endsWith('.ip6.arpa');
 }

@@ -13,7 +13,7 @@ export interface DnsPorts {
   readonly lookup: MayResolve;
   /** Why one question more is too many; null: it is counted. */
   over(): Refusal | null;
-  /** The sandbox asks more than it may; told when it begins, at most once a minute. */
+  /** The sandbox asks more than it may. Called when that begins, at most once a minute. */
   flooded(why: Refusal): void;
 }
 
@@ -22,7 +22,7 @@ export interface DnsSockets {
   readonly tcp: Server;
 }
 
-/** Answers that wait because the system takes no more: whoever asked will ask again. */
+/** How many answers may wait while the system takes no more. The client of a dropped one will ask again. */
 const maxWaitingBytes = 256 * 1024;
 
 /** Serves sockets that one sandbox alone can reach, and closes them with `close`. */

@@ -38,7 +38,7 @@ function rateOf(perSecond: number): MeterRate | null {
 }
 
 function tooMany(caller: Caller | null, perSecond: number, rule: string): Refusal {
-  // At a door for many the journal has no other place for who it was: a flood is told before anybody is identified.
+  // A flood at a shared door is reported before anybody is identified, so the text is the only place that can say who it was.
   const one = caller?.address == null ? 'this sandbox asks' : `the sandbox at ${caller.address} asks`;
   const who = caller === null ? 'all sandboxes together ask' : one;
   const what = `${who} more DNS questions than allowed (${perSecond * burstSeconds} at once, ${perSecond} a second)`;

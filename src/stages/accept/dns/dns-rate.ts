@@ -6,7 +6,7 @@ export interface DnsAllowance {
   readonly perSecond: number;
 }
 
-/** They learn nothing; this many are told so, and written down. */
+/** Unregistered callers learn nothing. This many of their questions are refused and recorded. */
 export const strangerAllowance: DnsAllowance = { burst: 50, perSecond: 10 };
 const noticeEveryMs = 60_000;
 

@@ -44,7 +44,7 @@ interface Held {
 }
 
 const noticeEveryMs = 60_000;
-/** More callers than are told of at a time; who is forgotten is told of once more. */
+/** More callers than are ever reported at a time. A caller that was forgotten is reported again. */
 const maxNotices = 1024;
 /** The rule where no setting of ours is in the way. */
 const openFiles = 'the limit of open files of the gateway (ulimit -n)';
@@ -116,7 +116,7 @@ export class ConnectionLimits {
     places.splice(places.indexOf(key), 1);
   }
 
-  /** Its own first: who is over does not use up what is common. */
+  /** The caller's own limit first: a caller that is over it must not use up the common one. */
   #asksFor(connection: OpenConnection): { readonly byAddress: readonly Ask[]; readonly common: readonly Ask[] } {
     const { limits, gateway: name = '' } = this.#options;
     const { gateway, ...own } = limits();

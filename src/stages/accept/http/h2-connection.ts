@@ -87,7 +87,7 @@ export class H2Connection implements Perishable, StreamHost {
 
   /** The client does not take what is before it. */
   cutStream(stream: ServerHttp2Stream): void {
-    // Where it takes nothing at all, nothing can be told to it either.
+    // A client that reads nothing cannot be told anything either.
     const isDeaf = waitingBytes(this.#socket, this.#transport) > 0 && !this.#intake.moved();
     // Closed before and still here: after a fault of the protocol node:http2 sends its goodbye and neither reads nor
     // writes again, and nothing else would ever end such a session.

@@ -44,7 +44,7 @@ export interface IdentityWithKey extends IssuedIdentity {
 export interface DoorCertificate {
   readonly cert: string;
   readonly key: string;
-  /** Before that it is good for nobody: the clock was set back. */
+  /** Before this time it is not valid: the clock was set back. */
   readonly validFromMs: number;
   /** From then on another is to be used for new connections. */
   readonly renewAtMs: number;

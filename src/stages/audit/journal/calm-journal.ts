@@ -12,7 +12,7 @@ type Written = Pick<Journal, 'append' | 'healthy' | 'state'>;
 
 export interface CalmJournalOptions {
   readonly journal: Written & { readonly lastBytes?: number };
-  /** Left out: nobody has a share, and nobody is over it. */
+  /** Left out: there are no shares, so nobody can use one up. */
   readonly shares?: JournalShares;
   readonly now?: () => number;
   readonly later?: (act: () => void, ms: number) => { unref(): void };
@@ -20,14 +20,14 @@ export interface CalmJournalOptions {
   readonly onFailure: (record: RecordBody | NoteBody, error: unknown) => void;
 }
 
-/** How many refusals of one code are written one by one: so many at once, and so many more in a second. */
+/** How many refusals of one code get their own record: a burst, and then a rate per second. */
 const ofLimits = { burst: 20, perSecond: 1 };
 const ofOthers = { burst: 256, perSecond: 1 };
 const tickMs = 1000;
 /** A flood that goes on is written down ever more seldom. What a killed gateway loses is the count of this long. */
 const longestGatheredMs = 10_000;
 const condensedMs = 60_000;
-/** Callers that nobody knows and that are told apart by their address; all others are one. */
+/** How many unknown callers are kept apart by address; all further ones count as one caller. */
 const maxStrangers = 64;
 
 interface Flood {
@@ -123,7 +123,7 @@ export class CalmJournal implements Written {
     return flood;
   }
 
-  /** What has a word of a credential in it is not counted among what has none. */
+  /** Refusals about a credential are never gathered together with others. */
   #keyOf({ sandbox, from, code, verdict, incident }: RecordBody): string {
     const what = `${code ?? verdict} ${incident === null ? '' : incident.split(' ', 1)[0]}`;
     if (sandbox !== null) return `${what} of ${sandbox}`;

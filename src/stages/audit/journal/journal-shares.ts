@@ -8,7 +8,7 @@ export interface JournalSharesOptions {
   readonly now?: () => number;
 }
 
-/** What was served waits until its share has this much again: so that it is not told yes and no by turns. */
+/** A sandbox that has used up its share waits until this much is free again, so that it is not allowed and refused in turns. */
 const resumeBytes = 16 * 1024;
 /** Of the share of a sandbox. Refusals cost it nothing, so they have less. */
 const refusedPart = 1 / 8;
@@ -68,7 +68,7 @@ export class JournalShares {
     const share = this.#spend(this.#served, sandbox, bytes, perDay);
     if (share.spent < perDay) return;
     const nowMs = this.#now();
-    // Served although it is over: whoever served it was told of a shorter wait, or it waited its time and is over again.
+    // Served although its share is used up: another process knew of a shorter wait, or it has waited and used it up again.
     if (share.isOver && nowMs - this.#reportedAtMs < reportAgainMs) return;
     share.isOver = true;
     this.#reportedAtMs = nowMs;

@@ -179,7 +179,7 @@ export class RequestLimits {
     return debtMs < bearableDebtMs ? 0 : debtMs;
   }
 
-  /** What it held so far is given back now: it may be told late. */
+  /** Gives back what the request held, now: its refusal may be sent later. */
   #refuse(flow: Identified, refusal: Refusal): Promise<never> {
     flow.trail.end();
     return this.#brake.refuse(this.#scopeOf(flow.sandbox), refusal);

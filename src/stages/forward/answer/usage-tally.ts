@@ -4,11 +4,11 @@
 import type { TokenUse } from '../../../path/exchange/answer-meter.ts';
 import { place, type ScanSink, type UsagePlace } from './usage-scan.ts';
 
-/** What is sent and comes in text has about so many bytes for a token; never more in what is made of JSON and code. */
+/** About how many bytes of text make one token; JSON and code never have more. */
 const bytesPerToken = 4;
 /** A request whose answer was not waited for has made the model write nobody knows how much. */
 const unseenOutputTokens = 1000;
-/** Thoughts that nobody sees take their time: of an answer that does not say what it cost, so many for every second. */
+/** Hidden reasoning takes time: an answer that does not report its cost is charged this many tokens per second. */
 const tokensPerSecond = 50;
 /** What is made after the answer says its cost only to who fetches it, and nobody has to: as much as a long answer has. */
 const pendingOutputTokens = 32_768;

@@ -88,7 +88,7 @@ export class CircuitBreaker {
     return count;
   }
 
-  /** True: this one finds out, and `release` must be called when it is over. Throws while the others are to stay away. */
+  /** True: this request tests the upstream, and must call `release` at its end. Throws while the circuit is open. */
   admit(key: string, by: object, name: string): boolean {
     const circuit = this.#circuits.get(key);
     if (circuit === undefined || circuit.open === null) return false;
@@ -135,7 +135,7 @@ export class CircuitBreaker {
     this.#onChange(key, 'opened', `${circuit.count} failures in a row: ${wordsFor(kind)}`);
   }
 
-  /** It is over and has shown neither (its client went away): the next one may try. */
+  /** The try ended without success or failure (its client went away): the next request may try. */
   release(key: string, by: object): void {
     const open = this.#circuits.get(key)?.open;
     if (open?.trial?.by === by) open.trial = null;

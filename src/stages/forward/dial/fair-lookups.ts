@@ -110,7 +110,7 @@ export class FairLookups {
     const ended = (): void => {
       this.#underway.delete(host);
       caller.running--;
-      // It had its turn: whoever waits for one comes before it.
+      // This sandbox had its turn: those that still wait for one come first.
       this.#callers.delete(name);
       if (caller.running > 0 || caller.queue.size > 0) this.#callers.set(name, caller);
       this.#serve();

@@ -18,7 +18,7 @@ export interface CircuitReport {
   /** Whose requests alone are concerned; null: everybody's. */
   readonly sandbox: string | null;
   readonly why: string;
-  /** Changes before this one that were not told because there were too many. */
+  /** How many earlier changes were not reported because there were too many. */
   readonly untold: number;
 }
 

@@ -147,7 +147,7 @@ export class DockerWitness {
         const interruptions = this.#interruptions;
         const askedAtMs = Date.now();
         const container = await api.inspectContainer(record.containerId!);
-        // Whoever came in its place has the word.
+        // A newer registration has taken its place and decides.
         if (this.#closed) return;
         const change = whatChanged(record, container);
         if (change !== null) return this.#end(record, change);

@@ -136,7 +136,7 @@ export function readRegistration(input: unknown, context: RegistrationContext): 
   };
 }
 
-/** What depends on more than one field or on the world; read from the input, so that it is told beside the rest. */
+/** Checks that need more than one field, or facts from outside. They read the raw input, so that all errors come at once. */
 function crossChecks(input: unknown, { knownCredentials, nowMs }: RegistrationContext): string[] {
   if (typeof input !== 'object' || input === null) return [];
   const { container_ip: ip, container_id: container, network, ...rest } = input as Record<string, unknown>;

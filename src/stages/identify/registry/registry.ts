@@ -100,7 +100,7 @@ export class SandboxRegistry extends SandboxReplica {
     } finally {
       for (const claim of registration.claims) this.#underWay.delete(claim);
     }
-    // The store may have told of it before it has answered.
+    // The store may announce the change before it answers the call.
     const told = this.index.byId(made.record.id);
     if (told !== undefined) this.index.delete(told);
     this.index.insert(made.record);
@@ -108,7 +108,7 @@ export class SandboxRegistry extends SandboxReplica {
     return made;
   }
 
-  /** The name of a container that nobody has looked at would be believed by whoever reads it. */
+  /** A container name that nobody has checked would be believed by its readers. */
   async #witnessed(asked: RegistrationRequest): Promise<RegistrationRequest> {
     if (this.#options.witness === undefined) {
       throw new RegistrationError('docker.unavailable', 'this gateway does not ask Docker about containers', {
@@ -224,7 +224,7 @@ export class SandboxRegistry extends SandboxReplica {
     this.#timeGrace(null);
   }
 
-  /** Looks for as long as it is away: a grace that was over may be made longer, and is over again later. */
+  /** Checks again while the store is away: the operator may lengthen the grace period, and it can end again later. */
   #timeGrace(away: StoreAway | null, hasLapsed = false): void {
     if (this.#graceEnd !== null) clearTimeout(this.#graceEnd);
     this.#graceEnd = null;

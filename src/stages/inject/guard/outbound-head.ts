@@ -26,7 +26,7 @@ export class OutboundHead {
     this.#signs = signs;
   }
 
-  /** True: something stands in it that is not at home. Where, `explain` finds. */
+  /** True: the head holds something that does not belong there. `explain` finds where. */
   isSuspect({ canonical, request }: Authorized, isAtHome: (sign: Sign) => boolean): boolean {
     const { asSent, folded, version } = this.#signs;
     const { host, rawPath, query } = canonical;
@@ -64,7 +64,7 @@ export class OutboundHead {
     return false;
   }
 
-  /** Everything in the head that is not at home and goes out. `plan`: what is taken off on the way. */
+  /** Everything in the head that does not belong there and would go out. `plan`: what is removed on the way. */
   *explain(flow: Authorized, plan: HostPlan, isAtHome: (sign: Sign) => boolean): Generator<[Sign, OutboundPlace]> {
     const { canonical, request } = flow;
     const { asSent, folded } = this.#signs;

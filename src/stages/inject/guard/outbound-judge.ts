@@ -37,7 +37,7 @@ export class OutboundJudge {
     this.#ports = ports;
   }
 
-  /** A placeholder that is at home; asked for every request that has one. */
+  /** Whether a placeholder belongs to this host; asked for every request that has one. */
   isAtHome({ kind, credential }: Sign, host: string): boolean {
     if (kind !== 'placeholder') return false;
     const policy = this.#policy();
@@ -81,7 +81,7 @@ export class OutboundJudge {
     this.#ports.report('incident', { id, sandbox: sandbox.id, host: canonical.host, incident });
   }
 
-  /** Not before the sandbox was told why, which happens at once: its connection is closed with the others. */
+  /** Runs after the sandbox has got its refusal, which is sent at once: this closes all its connections. */
   #revoke({ requestId: id, sandbox }: Authorized, incident: string): void {
     setImmediate(() => {
       this.#ports.report('a sandbox is unregistered for what it sent', { id, sandbox: sandbox.id, incident });
