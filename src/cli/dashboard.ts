@@ -10,7 +10,7 @@ export function addDashboardCommand(program: Command, context: CliContext): void
     .command('dashboard')
     .summary('the address of the dashboard, good for one visit')
     .description(
-      'Prints an address that opens the page of the running gateway, once and within ten minutes. The page is served where\n' +
+      "Prints an address that opens the running gateway's dashboard, once and within ten minutes. The dashboard is served where\n" +
         '`listen.dashboard` says, on this machine alone; `sallyport run --dashboard` serves one for as long as it runs.',
     )
     .addHelpText(

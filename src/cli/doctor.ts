@@ -33,12 +33,12 @@ const refusalsShown = 5;
 export function addDoctorCommand(program: Command, context: CliContext): void {
   program
     .command('doctor')
-    .summary('is everything as it must be, and what to do if not')
+    .summary('check that everything works, and say what to do if not')
     .description(
-      'Looks at the gateway that runs, at this machine, and from inside a sandbox at every runtime that is there: each makes ' +
+      'Checks the running gateway, this machine and, from inside a sandbox, every runtime it finds there: each makes ' +
         'one real request through the door to a pretend host. Nothing leaves this machine.',
     )
-    .option('--sandbox <ID>', 'about this sandbox of the running gateway alone')
+    .option('--sandbox <ID>', 'check only this sandbox of the running gateway')
     .option('--outside', 'start no sandbox')
     .addOption(
       new Option('--launcher <NAME>', 'how the sandbox is isolated (default: bubblewrap)').choices([
@@ -47,11 +47,11 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
         'unshare',
       ]),
     )
-    .option('--image <IMAGE>', 'the runtimes of this image, by Docker')
+    .option('--image <IMAGE>', 'check the runtimes of this image, with Docker')
     .addHelpText(
       'after',
       `
-Ends with 0 when all is well, 1 when something does not work. Warnings, and what is absent, do not count.
+Exits with 0 when everything works, 1 when something does not. Warnings, and runtimes that are not installed, do not count.
 
 Examples:
   sallyport doctor

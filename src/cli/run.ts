@@ -49,9 +49,9 @@ export function addRunCommand(program: Command, context: CliContext): void {
         'persist',
       ]),
     )
-    .option('--hide-env-files', 'files named .env in the working directory stay out of sight')
+    .option('--hide-env-files', 'hide files named .env in the working directory')
     .addOption(
-      new Option('--git-config <ACCESS>', "settings of the repository's own git (default: read-only)").choices([
+      new Option('--git-config <ACCESS>', "the repository's own git settings (default: read-only)").choices([
         'read-only',
         'writable',
       ]),
@@ -63,14 +63,14 @@ export function addRunCommand(program: Command, context: CliContext): void {
         'unshare',
       ]),
     )
-    .option('--image <IMAGE>', 'run it in this image, by Docker')
+    .option('--image <IMAGE>', 'run it in this image, with Docker')
     .option('--id <ID>', 'name it yourself (default: a random one)')
     .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
     .option('--gateway', 'join the gateway that `sallyport up` runs')
-    .option('--dashboard', 'serve the dashboard meanwhile, and print its address')
+    .option('--dashboard', 'serve the dashboard while it runs, and print its address')
     .option('--learn', 'let it read public hosts the policy does not know, and propose lines for them at the end')
     .option('--learn-apply', 'learn, and add those lines to the configuration without asking')
-    .option('-q, --quiet', 'say nothing but errors')
+    .option('-q, --quiet', 'print errors only')
     .addHelpText(
       'after',
       `
