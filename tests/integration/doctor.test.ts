@@ -80,7 +80,7 @@ describe('what does not work', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^ {2}fail {2}sandbox +none could be started: plain unshare does not contain root/m);
     expect(stdout).toMatch(/^ +fix +use bubblewrap/m);
-    expect(stdout).toMatch(/^ {2}ok {4}namespaces +made one just now/m);
+    expect(stdout).toMatch(/^ {2}ok {4}namespaces +a test namespace was made/m);
     expect(stdout.trimEnd()).toMatch(/\n1 thing does not work: \d+ ok/);
   });
 

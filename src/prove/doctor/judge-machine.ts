@@ -56,8 +56,8 @@ export function judgeMachine(facts: MachineFacts): DoctorFinding[] {
       ? ok('seccomp', 'the kernel filters system calls')
       : fail('seccomp', 'the kernel does not filter system calls', 'use a kernel with CONFIG_SECCOMP_FILTER'),
     facts.hasIpv6
-      ? ok('ipv6', 'on; it is led to the door as IPv4 is')
-      : ok('ipv6', 'off on this machine: sandboxes have IPv4 alone'),
+      ? ok('ipv6', 'on; it goes to the door, as IPv4 does')
+      : ok('ipv6', 'off on this machine: sandboxes have IPv4 only'),
     ...judgeDocker(facts.docker, facts.isRoot),
   ];
 }
@@ -79,11 +79,11 @@ function judgeTool({ name, file, version }: ToolFacts): DoctorFinding {
 function judgeNamespaces({ namespaces, settings, isRoot }: MachineFacts): DoctorFinding {
   if (!namespaces.made) {
     const { hint } = whyNoNamespaces(namespaces.said, (name) => settings.get(name) ?? null);
-    return fail('namespaces', `none could be made: ${namespaces.said || 'the kernel did not say why'}`, hint);
+    return fail('namespaces', `no namespace could be made: ${namespaces.said || 'the kernel did not say why'}`, hint);
   }
   const limit = settings.get('user.max_user_namespaces');
   const whose = isRoot ? 'as root' : 'as an ordinary user';
-  return ok('namespaces', `made one just now ${whose}${limit ? `; at most ${limit} at a time` : ''}`);
+  return ok('namespaces', `a test namespace was made ${whose}${limit ? `; at most ${limit} at a time` : ''}`);
 }
 
 function judgeDocker(docker: DockerFacts, isRoot: boolean): DoctorFinding[] {
@@ -91,8 +91,8 @@ function judgeDocker(docker: DockerFacts, isRoot: boolean): DoctorFinding[] {
   if (docker.state === 'unreachable') return [warn('docker', docker.message, docker.hint)];
   const named = `${docker.version}, ${docker.system}`;
   if (docker.isElsewhere || /docker desktop/i.test(docker.system)) {
-    const fix = 'for --image use a daemon on this machine: the network of another one cannot be entered from here';
-    return [warn('docker', `${named}: its containers are not processes of this machine`, fix)];
+    const fix = 'for --image, use a daemon on this machine: the gateway cannot enter the network of a remote one';
+    return [warn('docker', `${named}: its containers do not run on this machine`, fix)];
   }
   if (!isRoot && !docker.isRootless) {
     const fix = 'for --image run with sudo, or use rootless Docker';

@@ -42,17 +42,17 @@ function judgeExpiry({ record, nowMs }: SandboxFacts): DoctorFinding {
   const until = text(record.expires_at);
   const left = Date.parse(until) - nowMs;
   const isFinal = record.expiry_is_final === true;
-  const fix = isFinal ? 'its end was set when it was registered: register it anew' : `sallyport renew ${record.id}`;
+  const fix = isFinal ? 'it was registered with a fixed end: register it again' : `sallyport renew ${record.id}`;
   if (left <= 0) return fail('expiry', `it ended at ${until}`, fix);
   if (left < hourMs) return warn('expiry', `it ends at ${until}, in ${Math.ceil(left / 60_000)} minutes`, fix);
-  return ok('expiry', `${until}${isFinal ? '; final' : '; traffic moves it on'}`);
+  return ok('expiry', `${until}${isFinal ? '; final' : '; each request extends it'}`);
 }
 
 function judgeDoor({ record, holderLives }: SandboxFacts): DoctorFinding {
   const proof = list(record.proof);
   if (holderLives === false) {
     const gone = `the process that held its network namespace (${pidOf(record)}) is gone`;
-    return fail('door', gone, `nobody is behind it any more: sallyport unregister ${record.id}`);
+    return fail('door', gone, `the sandbox is gone: sallyport unregister ${record.id}`);
   }
   if (holderLives === true)
     return ok('door', `in its own network namespace (process ${pidOf(record)}); proof: ${proof}`);
@@ -90,7 +90,7 @@ function judgeRefusal({ time, method, target, code, rule, reason, now }: Refused
     now === null || now.code === 'undecided'
       ? `it is decided by: ${rule}`
       : now.allowed
-        ? 'as far as it can be asked now, it would pass: the policy has changed, or its body decides'
+        ? 'it would pass now: the policy has changed, or its body decides'
         : now.hint || `it is decided by: ${rule}`;
   return refusals.warn(time.replace(/^.*T(.*?)(?:\.\d+)?Z$/, '$1'), says, fix);
 }

@@ -48,10 +48,10 @@ function judgeHome({ home, exists, insecure }: StateFacts): DoctorFinding {
 }
 
 function judgeRoom({ freeBytes, home }: StateFacts): DoctorFinding {
-  if (freeBytes === null) return warn('disk', 'how much room is left cannot be found out', `see df ${home}`);
+  if (freeBytes === null) return warn('disk', 'the free space cannot be determined', `see df ${home}`);
   const room =
     freeBytes < 1024 * mebi ? `${Math.floor(freeBytes / mebi)} MiB` : `${Math.floor(freeBytes / mebi / 1024)} GiB`;
-  const fix = 'make room, or name a larger disk with SALLYPORT_HOME: nothing is served that cannot be written down';
+  const fix = 'free some space, or name a larger disk with SALLYPORT_HOME: without a journal nothing is served';
   if (freeBytes < tooFewBytes) return fail('disk', `${room} left`, fix);
   if (freeBytes < scarceBytes) return warn('disk', `${room} left`, fix);
   return ok('disk', `${room} free`);
@@ -85,7 +85,7 @@ function judgeClock({ nowMs, ca, steppedMs, newestRecordMs }: StateFacts): Docto
   const now = new Date(nowMs).toISOString().slice(0, 19);
   const fix = 'set the clock: sudo timedatectl set-ntp true, or sudo date -s';
   const isBefore = (ms: number | null): ms is number => ms !== null && nowMs + toleranceMs < ms;
-  if (nowMs < notBeforeMs) return fail('clock', `it says ${now}, which is long ago`, fix);
+  if (nowMs < notBeforeMs) return fail('clock', `it says ${now}, which is in the past`, fix);
   const caFrom = ca !== null && 'fromMs' in ca ? ca.fromMs : null;
   if (isBefore(caFrom)) {
     return fail('clock', `it says ${now}Z, before the CA was made (${new Date(caFrom).toISOString()})`, fix);
@@ -98,7 +98,7 @@ function judgeClock({ nowMs, ca, steppedMs, newestRecordMs }: StateFacts): Docto
     return warn(
       'clock',
       `it was moved by ${Math.round(steppedMs / 1000)} s just now`,
-      'see what sets the clock, and how often',
+      'find out what sets the clock, and how often',
     );
   return ok('clock', `${now}Z`);
 }

@@ -52,7 +52,7 @@ export class AttackRun {
     const control = await this.#control(attack);
     const instead = attack.control.fails(control);
     if (instead !== null) {
-      return unproven(`the means does not work here (${attack.control.shows}: ${instead})`);
+      return unproven(`the test itself does not work here (${attack.control.shows}: ${instead})`);
     }
     return this.#attempt(attack, control);
   }

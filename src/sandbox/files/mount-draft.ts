@@ -75,7 +75,7 @@ export class MountDraft {
         if (link !== undefined)
           throw new LaunchError(
             `${link} is a link, so nothing can be mounted there as ${target}`,
-            'A program in an earlier sandbox may have made it. Remove the link, or choose another target.',
+            'An earlier sandbox may have made it. Remove the link, or choose another target.',
           );
       }
     }

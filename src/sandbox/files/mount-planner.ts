@@ -68,7 +68,7 @@ export class MountPlanner {
     if (judged.refused !== null) return refuse(judged.refused.reason);
     const { source, kind } = judged;
     if (kind !== 'folder') return refuse('it is not a folder');
-    if (notForProjects.includes(source)) return refuse('it holds the things of many programs and people');
+    if (notForProjects.includes(source)) return refuse('many programs and people keep files there');
     if (liesInAny(source, systemFolders) && !liesInAny(source, sourceFolders))
       return refuse('it is part of the system');
     this.#letInFolder('read-write', source, bothNames(spelled, this.#files), judged.masks);
@@ -82,7 +82,7 @@ export class MountPlanner {
       const option = `${mount.mode === 'read-write' ? '--mount' : '--ro'} ${mount.source}`;
       if (targets.has(mount.target))
         throw new LaunchError(
-          `${option}: something else is mounted at ${mount.target} already`,
+          `${option}: something else is already mounted at ${mount.target}`,
           'Name another target.',
         );
       targets.add(mount.target);

@@ -79,7 +79,7 @@ function ruleFor(name: string, kind: FileKind, folder: string, env: boolean, tex
   // A link is no danger by itself: where it leads is only there if it was let in.
   if (kind === 'link') return null;
   if (kind === 'folder') return secretFolders.get(name) ?? null;
-  if (kind !== 'file') return `a ${kind}, behind which is something of the host`;
+  if (kind !== 'file') return `a ${kind}, which leads to something on the host`;
   if (env && isEnvFile(name)) return 'an .env file';
   const always = secretNames.get(name);
   if (always !== undefined) return always;

@@ -47,7 +47,7 @@ export async function removeFirewall(table: string): Promise<readonly string[]> 
   for (const family of there) {
     if (markIn(listed[family]!) !== null) continue;
     throw new FirewallError(
-      `table ${family} ${table} has our name, but not our mark: it may be of other making`,
+      `table ${family} ${table} has our name, but not our mark: something else may have made it`,
       `Look at it (nft list table ${family} ${table}); remove it with: nft delete table ${family} ${table}`,
     );
   }

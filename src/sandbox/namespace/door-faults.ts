@@ -45,7 +45,7 @@ export function anotherWayOut(pid: number, interfaces: string): LaunchError {
 
 /** nsenter ended before the child could say anything. */
 export function enteringFault(pid: number, complaint: string): LaunchError {
-  const cause = new Error(complaint.trim() || 'the child ended without a word');
+  const cause = new Error(complaint.trim() || 'the child ended without a message');
   if (/not permitted|denied/i.test(complaint)) {
     return new LaunchError(
       `this user may not enter the network of process ${pid}`,

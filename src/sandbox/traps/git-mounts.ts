@@ -88,7 +88,7 @@ function followPointer(pointer: string, survey: DangerSurvey, files: HostFiles, 
   const belongs = common === folder ? isSubmodule(folder, workingDirectory, files) : isWorktree(folder, pointer, files);
   if (!belongs || !looksLikeRepository(common, files))
     return only(
-      `${pointer} names ${folder}, which does not know this folder: it is not let in and git does not work. If it is right, run \`git worktree repair\` there.`,
+      `${pointer} names ${folder}, which does not name this folder: it is not let in, so git does not work. If it belongs together, run \`git worktree repair\` there.`,
     );
   const judged = judgeMount(common, survey, files);
   if (judged.refused !== null) return only(`git does not work in this sandbox: ${judged.refused.reason}`);

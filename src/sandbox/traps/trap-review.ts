@@ -34,18 +34,20 @@ export async function reviewHostTraps(before: HostTraps, after: HostTraps, prefi
     ...(before.complete && after.complete
       ? []
       : [
-          'the folder, or the submodules in it, are too many: not all was searched for what programs on this host act on.',
+          'the folder has too many files or submodules: not all were searched for files that programs on this host act on.',
         ]),
     ...(after.completeBelow
       ? []
-      : ['node_modules and the like are too large: not all of them was searched for repositories and setuid files.']),
+      : [
+          'node_modules and similar folders are too large: not all of them were searched for repositories and setuid files.',
+        ]),
   ];
   if (found.length === 0) return limits;
   const shown = found.slice(0, maxLines).map(({ what, undo }) => (undo === null ? what : `${what} Undo: ${undo}`));
   const rest = found.length - shown.length;
   return [
     ...shown,
-    ...(rest > 0 ? [`and ${rest} more of less weight. \`git status --ignored\` shows what is new.`] : []),
+    ...(rest > 0 ? [`and ${rest} more that matter less. \`git status --ignored\` shows what is new.`] : []),
     ...limits,
     'Look at these before you use git, an editor or an agent here on the host.',
   ];
@@ -87,7 +89,7 @@ async function changedSettings(
     const [now, then] = await Promise.all([text === null ? null : readSettings(text), readSettings(earlier ?? '')]);
     const file = named(name);
     if (now === null)
-      return [{ danger: 0, what: `${printable(file)} is no file of settings that git can read.`, undo: null }];
+      return [{ danger: 0, what: `${printable(file)} is not a settings file that git can read.`, undo: null }];
     const added = without(now, then ?? []).filter((each) => !isHarmless(each));
     const removed = without(then ?? [], now).filter((each) => !isHarmless(each));
     return [
@@ -116,7 +118,7 @@ function setting(file: string, each: GitSetting, earlier: GitSetting | null): Tr
 
 function missingSetting(file: string, each: GitSetting): TrapFinding {
   const undo = command('git', 'config', '--file', file, '--add', each.key, each.value ?? 'true');
-  return { danger: 2, what: `git: ${printable(asText(each))} was taken out of ${printable(file)}.`, undo };
+  return { danger: 2, what: `git: ${printable(asText(each))} was removed from ${printable(file)}.`, undo };
 }
 
 function without(list: readonly GitSetting[], others: readonly GitSetting[]): GitSetting[] {
@@ -136,7 +138,7 @@ function changedLinks(before: HostTraps, after: HostTraps, named: Named): TrapFi
       .filter((link) => !(earlier ?? []).includes(link))
       .map((link) => ({
         danger: 0,
-        what: `${printable(named(join(root, link)))} is a repository inside this one for git (a gitlink): git status runs there too.`,
+        what: `${printable(named(join(root, link)))} is, for git, a repository inside this one (a gitlink): git status runs there too.`,
         undo: command('git', '-C', named(root), 'update-index', '--force-remove', '--', link),
       }));
   });
@@ -173,7 +175,7 @@ function changedFiles(
     if (isSetuid(seen))
       return {
         danger: 0,
-        what: `${listed(whole.map(printable))}: who runs it becomes its owner (setuid or setgid).`,
+        what: `${listed(whole.map(printable))}: anyone who runs it gets the rights of its owner or group (setuid or setgid).`,
         undo: command('chmod', 'ug-s', '--', ...whole),
       };
     const isGrave = isInGit(first) || after.named.has(first) || seen === 'device' || alwaysGrave.test(first);

@@ -54,7 +54,7 @@ export function findConfiguration({ env, cwd, userHome }: ConfigOptions): Found 
 function whyNotOurs(folder: string, file: string): string | null {
   const [place, found] = [folder, file].map((path) => lstatSync(path, { throwIfNoEntry: false }));
   if (place === undefined || found === undefined) return '';
-  if (!place.isDirectory()) return 'is reached through a link: what lies behind it is not ours to remove';
+  if (!place.isDirectory()) return 'is reached through a link: Sallyport does not remove what is behind it';
   const uid = process.geteuid?.();
   if (place.uid !== uid || found.uid !== uid) return 'belongs to another user';
   // Of a link only the link goes.

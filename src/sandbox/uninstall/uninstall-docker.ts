@@ -120,7 +120,7 @@ async function findLeftovers(docker: DockerCommand, known: ReadonlySet<string>):
     else {
       kept.push({
         what: `container ${name}`,
-        why: 'is a sandbox whose launcher may still be running, or of an image that was made of one',
+        why: 'is a sandbox whose launcher may still run, or comes from an image made from a sandbox',
         how: `End the \`sallyport run\` that started it; if there is none: docker rm --force ${name}`,
       });
     }

@@ -111,7 +111,7 @@ function checkMounts(home: string): void {
   const inside = own.find(({ point }) => point !== real && liesIn(point, real));
   if (inside !== undefined) {
     throw new UninstallRefused(
-      `${inside.point} is a mount: what is in it is not ours to remove`,
+      `${inside.point} is a mount: Sallyport does not remove what is in it`,
       `Unmount it, ${again}.`,
     );
   }
@@ -129,7 +129,7 @@ function checkMounts(home: string): void {
     );
     if (!has) continue;
     throw new UninstallRefused(
-      `process ${pid} still has a part of ${home} mounted: a sandbox that lives on, or a container`,
+      `process ${pid} still has a part of ${home} mounted: it is a running sandbox or a container`,
       `Look at what it is (ps -fp ${pid}), end it, ${again}.`,
     );
   }

@@ -35,12 +35,12 @@ export async function findRules({ env, isMark, isRoot = process.geteuid?.() === 
     if (!isMark(commentOf(await nft(['--terse', 'list', 'table', family, name])))) {
       kept.push({
         what,
-        why: 'has our name, but not our mark: it may be of other making',
+        why: 'has our name, but not our mark: something else may have made it',
         how: `Look at it, then: ${how}`,
       });
       continue;
     }
-    const detail = 'firewall rules: sandboxes on that network are no longer held back by them';
+    const detail = 'firewall rules: they no longer hold back the sandboxes on that network';
     const remove = async (): Promise<void> => {
       await nft(['delete', 'table', family, name]);
     };

@@ -39,7 +39,7 @@ describe('sallyport config approve', () => {
     replace();
     const early = await approve();
     expect(early.code).toBe(1);
-    expect(early.err).toContain('was replaced while sandbox sbx_a could write where it lies');
+    expect(early.err).toContain('was replaced while sandbox sbx_a could write there');
     expect(early.err).toContain('until the sandbox has ended');
     writer.end();
     const late = await approve('sallyport.yaml');

@@ -117,7 +117,7 @@ describe('the end of a session that learned', () => {
 
   test('a configuration that may be a sandbox’s work is written to only when it is named', async () => {
     noteWrittenFolders(home, [folder], []);
-    expect(await conclude([read], { apply: true })).toContain('it may be its work');
+    expect(await conclude([read], { apply: true })).toContain('the sandbox may have written it');
     expect(readFileSync(config, 'utf8')).toBe(policy);
     const refused = await runWith(['learn', 'apply', 'sbx_1'], { home, cwd: folder });
     expect([refused.code, readFileSync(config, 'utf8')]).toEqual([2, policy]);

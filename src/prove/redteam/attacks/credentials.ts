@@ -38,7 +38,7 @@ function echoAttack(name: string, tried: string, probe: Probe): Attack {
       const isInjected = seen.some(({ headers }) => headers['x-api-key'] === secret);
       const answer = readAnswer(observation?.text ?? '');
       if (answer?.refused != null) return held(`${answer.status} ${answer.refused}`);
-      if (!isInjected) return unproven('the provider was not sent the credential');
+      if (!isInjected) return unproven('the provider did not get the credential');
       if (answer === null) return unproven(inWords(observation!));
       if (holdsPart(observation!.text, secret)) return hole('a part of the credential came through');
       return held(`answered ${answer.status}, the credential taken out`);

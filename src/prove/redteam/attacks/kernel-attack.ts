@@ -64,7 +64,7 @@ export function judgeLines({ observed }: Facts, attack: Omit<KernelAttack, 'code
   const isFiltered = /^Seccomp:\s*2$/m.test(observed[1]?.text ?? '');
   const lines = linesOf(text);
   if (!lines.some(([name, word]) => name === 'control' && word === 'ok')) {
-    return unproven(`the means does not work here: ${brief(text)}`);
+    return unproven(`the test itself does not work here: ${brief(text)}`);
   }
   const attempts = lines.filter(([name]) => name.startsWith('attempt'));
   if (attempts.length === 0) return unproven(`nothing was tried: ${brief(text)}`);

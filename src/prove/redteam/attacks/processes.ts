@@ -75,7 +75,7 @@ export const processAttacks: readonly Attack[] = [
     ],
     judge({ observed: [space, list], ground }) {
       if (space?.text === ground.hostNamespaces.pid) return hole('the sandbox has the process namespace of the host');
-      if (space?.error !== null || list?.error !== null) return unproven('the namespace cannot be told');
+      if (space?.error !== null || list?.error !== null) return unproven('the namespace cannot be determined');
       const count = list.text.split('\n').filter((name) => /^\d+$/.test(name)).length;
       return held(`a namespace of its own (${space.text}) with ${count} processes`);
     },
