@@ -188,7 +188,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   live.onChange((changed) => {
     if (workers !== null) spreading = workers.policyChanged(recorded.snapshot());
     published = publishInTurn().catch((error: unknown) =>
-      log.error('what sandboxes read could not be written', { error }),
+      log.error('the files for sandboxes could not be written', { error }),
     );
     for (const warning of storeWarnings(openedWith, changed.store)) log.warn(warning);
     core.configure(changed);

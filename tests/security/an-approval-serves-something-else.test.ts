@@ -56,7 +56,7 @@ describe('what was approved for one path is asked about everywhere else', () => 
       const ground = openAskingStage(policy);
       const held = ground.outcome(ground.flowOf('GET', `https://ask.example${path}`));
       const minutes = { answer: 'approve', for: 'minutes', minutes: 5, by } as const;
-      await expect(ground.service.answer('q1', { ...minutes, scope: 'path' })).rejects.toThrow('hides a sign');
+      await expect(ground.service.answer('q1', { ...minutes, scope: 'path' })).rejects.toThrow('an encoded separator');
       await ground.service.answer('q1', { ...minutes, scope: 'host' });
       expect(await held).toBe('approval a1');
     },
@@ -110,7 +110,7 @@ describe('an effect on a repository that is named by its number', () => {
     const held = ground.outcome(ground.flowOf('POST', 'https://api.github.com/repositories/7/issues/1/labels'));
     expect(ground.service.list()).toMatchObject([{ effect: 'issue', repository: null }]);
     const minutes = { answer: 'approve', for: 'minutes', minutes: 5, scope: 'path', by } as const;
-    await expect(ground.service.answer('q1', minutes)).rejects.toThrow('no repository is known by its name');
+    await expect(ground.service.answer('q1', minutes)).rejects.toThrow('does not know the name of the repository');
     await ground.service.answer('q1', { answer: 'deny', by });
     expect(await held).toBe('approval.denied');
     const label = 'https://api.github.com/repos/acme/widgets/issues/7/labels';

@@ -63,7 +63,7 @@ export async function startPageGround(): Promise<PageGround> {
         answer: async (id, answer) => {
           if (answer.answer === 'approve' && answer.for === 'always') {
             const now = lineFor(answer.scope);
-            if (answer.line !== now.text) throw new LineChanged(now, 'it would write something else now', '');
+            if (answer.line !== now.text) throw new LineChanged(now, 'it would write another line now', '');
           }
           answers.push(answer);
           return { said: `${id} is answered` };

@@ -62,7 +62,7 @@ export const questionRoutes: readonly AdminRoute[] = [
       DELETE: async ({ questions }, call) => {
         const { parameter } = call;
         if (await questions.withdraw(parameter, whoOf(call))) return { status: 204 };
-        const hint = 'It is over, or was ended. See which there are: sallyport approve';
+        const hint = 'It has ended. List the approvals in force: sallyport approve';
         throw new AdminError(404, 'admin.not-found', `no approval ${parameter} is in force`, hint);
       },
     },
@@ -74,7 +74,7 @@ export const questionRoutes: readonly AdminRoute[] = [
 ];
 
 function whoOf({ uid }: AdminCall): string {
-  return uid === null ? 'somebody on the admin socket' : `user ${uid} on the admin socket`;
+  return uid === null ? 'an unknown user of the admin socket' : `user ${uid} on the admin socket`;
 }
 
 function readScope(query: URLSearchParams): ApprovalScope {

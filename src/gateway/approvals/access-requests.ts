@@ -134,15 +134,15 @@ function reportOf({ id, accessRequest, askedAt, approval, ...entry }: Entry, isI
 function nextStep(state: AccessRequestState, until: string | null): string {
   switch (state) {
     case 'waiting':
-      return 'A person has been asked. Look again in a while; do something else meanwhile.';
+      return 'A person has been asked. Check again later, and do something else meanwhile.';
     case 'approved':
       return until === null
         ? 'Send the request: it is allowed now.'
         : `Send the request: it is allowed until ${until}.`;
     case 'over':
-      return 'It was allowed for a while, and is not any more. Ask again if it is still needed.';
+      return 'It was allowed for some time, and that time has ended. Ask again if you still need it.';
     case 'denied':
-      return 'A person has said no. Find another way, or tell the user why it is needed.';
+      return 'A person has said no. Find another way, or tell the user why you need it.';
     case 'forgotten':
       return 'Nobody answered. Tell the user, and ask again when somebody is there.';
   }

@@ -76,7 +76,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     data.take(record);
     streams.take(record);
   });
-  if (unsubscribe === null) onFault('the page is not told of requests', new Error('the live feed has no room for it'));
+  if (unsubscribe === null)
+    onFault('the dashboard does not get requests', new Error('the live feed has no room for it'));
   const origin = `http://${isIP(servedAt.address) === 6 ? `[${servedAt.address}]` : servedAt.address}:${port}`;
   return {
     origin,

@@ -116,7 +116,7 @@ export class PageStreams {
       this.#told.set(name, known);
       this.#writeAll(eventText(name, safeJson(value)));
     } catch (error) {
-      this.#options.onFault(`the page could not be told of its ${name}`, error);
+      this.#options.onFault(`the dashboard could not be sent its ${name}`, error);
     }
   }
 

@@ -32,7 +32,7 @@ export async function servePage(parts: PageParts, request: IncomingMessage, resp
     const known = asAdminError(error);
     if (known === null || known.status >= 500) parts.onFault('the page could not be served', error);
     if (response.headersSent) return void response.destroy();
-    const said = known ?? new AdminError(500, 'internal.error', 'the gateway failed here; its log says why');
+    const said = known ?? new AdminError(500, 'internal.error', 'the gateway had an internal error; its log says why');
     closeUnlessRead(request, response);
     giveJson(response, said.status, { error: said.message, code: said.code, hint: said.hint });
   }
@@ -112,7 +112,7 @@ function stepsOf(path: string): string[] {
   try {
     return path.split('/').map(decodeURIComponent);
   } catch {
-    throw new AdminError(400, 'admin.bad-request', 'the path is not encoded as paths are');
+    throw new AdminError(400, 'admin.bad-request', 'the path is not validly percent-encoded');
   }
 }
 

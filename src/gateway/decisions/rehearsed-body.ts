@@ -53,5 +53,5 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 function nobody(): never {
-  throw new Error('a request that nobody has sent is not answered');
+  throw new Error('a rehearsed request is never answered');
 }

@@ -49,7 +49,7 @@ function readJson(text: string): Fields | { readonly problem: string } {
   try {
     value = JSON.parse(text);
   } catch {
-    return { problem: 'the body begins like JSON but is none' };
+    return { problem: 'the body begins like JSON but is not valid JSON' };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problem: 'the body must be one JSON object' };
@@ -92,7 +92,7 @@ function readUrl(text: string): RequestedPlace | { readonly problem: string } {
   const scheme = parts[1]!.toLowerCase() === 'https' ? 'https' : 'http';
   const written = /:(\d{1,5})$/.exec(authority);
   const port = written === null ? (scheme === 'https' ? 443 : 80) : Number(written[1]);
-  if (port < 1 || port > 65535) return { problem: '"url" has a port that there is not' };
+  if (port < 1 || port > 65535) return { problem: '"url" has a port that does not exist' };
   const name = parseHostName(written === null ? authority : authority.slice(0, written.index));
   if ('problem' in name) return { problem: `"url": ${name.problem}` };
   const path = readPath(parts[3]!);
@@ -106,7 +106,7 @@ function readPath(raw: string): string | { readonly problem: string } {
   try {
     path = decodeURIComponent(raw === '' ? '/' : raw);
   } catch {
-    return { problem: 'the path of "url" is not encoded as it should be' };
+    return { problem: 'the path of "url" is not validly percent-encoded' };
   }
   if (path.length > maxPath) return { problem: `the path of "url" is longer than ${maxPath} characters` };
   if (path.includes('*')) return { problem: 'the path of "url" has a * in it: name one path, a person can allow more' };
@@ -126,7 +126,7 @@ function readReason(text: string | undefined): { readonly text: string } | { rea
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]+/gu, ' ')
     .replace(/ {2,}/g, ' ')
     .trim();
-  if (reason === '') return { problem: 'a "reason" is missing: a person decides by it' };
+  if (reason === '') return { problem: '"reason" is missing: a person needs it to decide' };
   if (reason.length > maxReason) return { problem: `the "reason" is longer than ${maxReason} characters` };
   return { text: reason };
 }

@@ -61,7 +61,7 @@ function textOf(config: PolicyDocument): string {
   try {
     return JSON.stringify(config, null, 2);
   } catch (error) {
-    const message = `it cannot be written down: ${error instanceof Error ? error.message : error}`;
+    const message = `it cannot be written as YAML: ${error instanceof Error ? error.message : error}`;
     throw new PolicyRejected([{ file: policyInCode, line: 1, column: 1, path: '', message }]);
   }
 }

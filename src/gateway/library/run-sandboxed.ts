@@ -106,7 +106,7 @@ const maxRefusals = 200_000;
 export async function runSandboxed(options: SandboxOptions): Promise<SandboxRun> {
   const { signal } = options;
   signal?.throwIfAborted();
-  if (options.command.length === 0) throw new TypeError('command is empty: name a program');
+  if (options.command.length === 0) throw new TypeError('the command is empty: name a program');
   const cwd = resolve(options.cwd ?? process.cwd());
   const mounts = (options.mounts ?? []).map((mount) => asRequested(mount, cwd));
   // As it is now, and before a program of ours is looked for: what it can write to is not trusted from here on.

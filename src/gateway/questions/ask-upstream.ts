@@ -180,7 +180,7 @@ function unwelcome(host: string, { operation }: UpstreamQuestion, cause: Answere
   if (status === 401 || status === 403 || status === 404) {
     return new Refusal(
       'push.undecided',
-      `${judged} cannot be judged: the gateway asked ${host} about it and was refused (status ${status})`,
+      `${judged} cannot be judged: ${host} refused to answer the gateway's question about it (status ${status})`,
       {
         rule,
         hint: 'The operator must give the gateway a credential that may read this repository, not only write to it.',

@@ -123,7 +123,7 @@ class AskedServer implements GitServer {
         if (shallow.some((id) => commits.has(id))) {
           throw new GitWireError(
             'unsupported',
-            'the repository on the git server is shallow: its history cannot be told',
+            'the repository on the git server is shallow: its history cannot be read',
           );
         }
         return commits;
@@ -171,7 +171,7 @@ class AskedServer implements GitServer {
     const { filter, shallow } = await this.#abilities();
     let missing = ids;
     for (let round = 0; missing.length > 0; round++) {
-      if (round === maxRounds) throw new GitWireError('too-large', 'objects so nested that they cannot be had by id');
+      if (round === maxRounds) throw new GitWireError('too-large', 'objects nested too deeply to be asked for by id');
       const wants = missing;
       const question: FetchQuestion = {
         wants,

@@ -79,7 +79,7 @@ export class NamespaceSandboxes {
       const change = whatBecameOf(holder);
       if (change === null) continue;
       this.#holders.delete(id);
-      if (change !== 'ended') this.#parts.report('a sandbox is unregistered: its network has changed', { id, change });
+      if (change !== 'ended') this.#parts.report('a sandbox was unregistered: its network has changed', { id, change });
       this.#parts.unregister(id).catch(this.#parts.onFailure);
     }
   }

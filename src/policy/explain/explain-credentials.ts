@@ -13,7 +13,7 @@ export function explainCredentials(
   const all = [...credentials.values()];
   const isIts = ({ name }: CredentialSpec): boolean => sandbox.credentials?.includes(name) ?? true;
   const its = all.filter(isIts);
-  if (its.length === 0) return ['The sandbox may use no credential: everything goes out as from anybody.'];
+  if (its.length === 0) return ['The sandbox may use no credential: its requests go out without one.'];
   const sentences = its.map(
     (spec) => `${spec.name} goes ${explainPlaces(spec, options.full)}.${stateOf(spec, options)}`,
   );
@@ -21,7 +21,7 @@ export function explainCredentials(
   if (options.audience === 'operator' && others.length > 0) {
     sentences.push(`Not for this sandbox: ${names(others, true)}.`);
   }
-  sentences.push('A credential goes nowhere else, and what the sandbox sends in its place is taken away first.');
+  sentences.push('A credential goes nowhere else. Whatever the sandbox sends in its place is removed first.');
   return sentences;
 }
 

@@ -67,8 +67,8 @@ const textsOf = (list: readonly { readonly text: string }[]): string =>
 function repositories(policy: CompiledPolicy, { repos, authMode, allowedBranches }: ExplainedSandbox): string[] {
   if (!reachesGit(policy)) return [];
   const others = policy.publicFetch
-    ? 'Other repositories may be fetched as anybody could, without a credential.'
-    : 'To git and to an API every other repository is refused, also to read.';
+    ? 'Other public repositories may be fetched, without a credential.'
+    : 'Every other repository is refused, by git and by API, even to read.';
   if (repos.length === 0)
     return ['No repository may be used by git or through an API.', ...(policy.publicFetch ? [others] : [])];
   const branches =
@@ -82,7 +82,7 @@ function repositories(policy: CompiledPolicy, { repos, authMode, allowedBranches
   sentences.push(
     policy.allowForcePush
       ? 'A push may rewrite a branch (force).'
-      : 'A push that rewrites a branch (force) is refused; its history is looked at, not its flags.',
+      : 'A push that rewrites a branch (force) is refused; its history decides, not its flags.',
   );
   sentences.push(
     policy.allowBranchDeletion
@@ -150,17 +150,15 @@ function people(policy: CompiledPolicy, { authMode }: ExplainedSandbox, isOperat
 
 function secrets({ secrets: { scrub, misplaced, conversations } }: CompiledPolicy): string[] {
   const where =
-    misplaced === 'refuse'
-      ? 'refused and written down'
-      : 'refused and written down, and the sandbox loses its registration';
+    misplaced === 'refuse' ? 'refused and recorded' : 'refused and recorded, and the sandbox is unregistered';
   return [
-    'No credential is in the sandbox. What it holds are placeholders, which mean something to this door alone.',
+    'No credential is in the sandbox. It holds placeholders, which only this door understands.',
     scrub
-      ? 'Answers are searched for credentials, which are taken out.'
+      ? 'Answers are searched for credentials, which are masked.'
       : 'Answers are not searched for credentials (secrets.scrub is off).',
     `A request that carries a credential, or a placeholder where it does not belong, is ${where}.`,
     conversations === 'record'
-      ? 'A placeholder in a conversation with a model passes, and is written down.'
+      ? 'A placeholder in a conversation with a model passes, and is recorded.'
       : 'A placeholder in a conversation with a model is refused as well.',
   ];
 }

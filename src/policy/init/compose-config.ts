@@ -71,7 +71,7 @@ function allowedPresets(
 }
 
 function composeAllow(survey: ProjectSurvey, choices: Choices, allowed: ReadonlyMap<string, string>): string[] {
-  const lines = ['# THE allowlist. What is not here is refused. A preset stands for the hosts of a service.', 'allow:'];
+  const lines = ['# The allowlist: what is not here is refused. A preset stands for the hosts of a service.', 'allow:'];
   for (const [preset, why] of allowed) lines.push(`  - preset: ${preset} # ${why}`);
   for (const { host, preset, ports } of survey.gitHosts) {
     if (choices.gitHosts.has(host)) {
@@ -93,7 +93,7 @@ function composeAllow(survey: ProjectSurvey, choices: Choices, allowed: Readonly
   lines.push(
     '',
     '  # With `ask: true` the request waits, and you answer on the page, in `sallyport watch` or with `sallyport approve`.',
-    '  # While nobody looks on it is refused.',
+    '  # While nobody is watching, it is refused.',
     ...asked.map((line) => `  ${choices.asks ? '' : '# '}${line}`),
   );
   return lines;

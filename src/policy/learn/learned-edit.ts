@@ -77,7 +77,7 @@ async function planNew(
             `${file} was not there when the session began, and is now`,
             `Read it. If it is yours, name it: sallyport learn apply ${sandbox} --config ${quoteIfNeeded(file)}`,
           )
-        : new CannotEdit(`${file} cannot be written (${code})`, 'Put the lines in yourself.');
+        : new CannotEdit(`${file} cannot be written (${code})`, 'Add the lines yourself.');
     }
   };
   return { file, isNew: true, line, added, count: entries.length, leftOut: [], write };

@@ -32,7 +32,7 @@ describe('an agent asks a person for something', () => {
     await service.answer('q1', answer);
     await service.withdraw('a1', by);
     expect(service.accessRequestsOf('one')).toMatchObject([
-      { state: 'over', next: expect.stringContaining('not any more') },
+      { state: 'over', next: expect.stringContaining('that time has ended') },
     ]);
     service.accessRequest('one', anAccessRequest);
     await service.answer('q2', answer);

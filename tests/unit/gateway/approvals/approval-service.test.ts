@@ -251,8 +251,8 @@ describe('approved always', () => {
   });
 
   test.each([
-    [null, 'was not shown'],
-    ['  - { host: other.example }', 'something else now'],
+    [null, 'you have not seen the line'],
+    ['  - { host: other.example }', 'another line now'],
   ])('a line that is not the one that would be written is not: %s', async (line, why) => {
     const { service, written, notes } = watched();
     void service.ask(askedFor(), stays);

@@ -89,7 +89,7 @@ describe('what `always` writes', () => {
     writeFileSync(origin, 'version: 1\nallow:\n  - { host: api.example.com, methods: [POST], ask: true }\n');
     const { text } = await lineFor({ rule: 'allow[0]' });
     expect(text).toContain('paths: ["/v1/things"]');
-    await expect(lineFor({ rule: 'allow[0]' }, 'host')).rejects.toThrow('allow[0] would ask about nothing any more');
+    await expect(lineFor({ rule: 'allow[0]' }, 'host')).rejects.toThrow('allow[0] would never ask again');
   });
 
   test('a line that something else would come before is not written', async () => {
