@@ -1,6 +1,6 @@
-// Waits for something that nobody should wait for without end.
+// Waits for a promise, but no longer than a given time.
 
-/** Resolves when `work` has settled, or after so long; what comes of it is not told. */
+/** Resolves when `work` has settled, or after `ms`; its result or error is dropped. */
 export async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<void>((resolve) => {

@@ -130,7 +130,7 @@ async function isRefused({ client, far }: Conversation, who: string): Promise<vo
   expect(record.hint).toContain('fewer, larger frames');
 }
 
-const isOf = (reason: unknown, who: string): boolean => String(reason).startsWith(`${who} sends`);
+const isOf = (reason: unknown, who: string): boolean => String(reason).startsWith(`${who} keeps sending`);
 
 async function arrives(count: () => number, bytes: number): Promise<void> {
   await eventually(() => count() >= bytes, `${bytes} bytes arrive`);

@@ -1,4 +1,4 @@
-// What the admin API needs of the rest of the gateway, handed in by `service.ts`: the stages stay strangers to it.
+// What the admin API needs from the rest of the gateway, handed in by `service.ts`, so that it knows no stage.
 // A port that refuses throws an `AdminError`; anything else it throws is our own fault and becomes a 500.
 import type { Approval, ApprovalScope, PersonsAnswer, Question } from '../../path/approvals.ts';
 import type { PolicySection } from '../../policy/explain/explain-policy.ts';

@@ -1,4 +1,4 @@
-// The admin API's route by which a sandbox begins to learn: unknown public hosts are let through to it, to read, bare.
+// The admin API's route that switches learning on for a sandbox: it may then read unknown public hosts, without a credential.
 import { readJson } from './admin-body.ts';
 import { AdminError } from './admin-error.ts';
 import type { AdminRoute } from './routes.ts';

@@ -1,5 +1,5 @@
-// What the open pages are shown of the requests since they were last told: all of a few, of many a sample that says so. Kept
-// are never more lines than a page may be sent, so that a thousand requests a second cost what forty do.
+// Which requests the open pages are shown since the last update: all of a few, or a sample of many that says so. Never keeps
+// more lines than a page may be sent, so that a thousand requests a second cost what forty do.
 import { type FedRecord, isRefused, lineOf } from './fed-record.ts';
 import type { FeedBatch, RequestLine } from './shapes.ts';
 

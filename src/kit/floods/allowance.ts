@@ -1,5 +1,5 @@
-// So much at once, and so much more as time passes: what one other side may use of something that costs us more than it
-// costs them. By a clock that never runs backwards. Never shared between processes: for that there are meters.
+// A burst, and a rate at which it refills: how much a peer may use of something that costs us more than it costs them. Uses a
+// clock that never runs backwards. Never shared between processes: meters are for that.
 
 export class Allowance {
   readonly #burst: number;

@@ -1,4 +1,4 @@
-// The package says the types of its list in one place and keeps the list in another.
+// Types for the list inside the package, which declares them in another place.
 declare module 'tldts/dist/cjs/src/data/trie.js' {
   export * from 'tldts/dist/types/src/data/trie.js';
 }

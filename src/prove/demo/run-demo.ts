@@ -1,4 +1,4 @@
-// The demonstration from beginning to end: lays the ground, runs the one script in a real sandbox, and judges what came of it.
+// The demonstration from beginning to end: prepares everything, runs one script in a real sandbox, and judges the result.
 // Prints nothing.
 import type { StartedSandbox } from '../../sandbox/run/start-sandbox.ts';
 import type { PretendGithub } from '../internet/pretend-github.ts';

@@ -1,5 +1,4 @@
-// The noun of the doctor: one thing that was looked at, how it stands, and what to do about it. No finding that is not well
-// goes without a fix.
+// A finding of the doctor: what was checked, the result, and what to do about it. Every finding that is not ok has a fix.
 
 export type FindingState = 'ok' | 'warn' | 'fail' | 'absent';
 

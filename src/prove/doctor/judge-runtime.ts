@@ -1,4 +1,4 @@
-// How a runtime fared, judged from three sides: what it said in the sandbox, what arrived at the pretend host, and what the
+// Judges how a runtime did, from three sides: what it printed in the sandbox, what arrived at the pretend host, and what the
 // journal of the gateway has. Pure. When it failed: was it the name, the trust, a refusal, or the runtime itself?
 import { type DoctorFinding, findingsOf } from './finding.ts';
 import { type InsideLine, timedOut } from './inside-script.ts';

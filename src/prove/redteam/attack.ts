@@ -1,5 +1,5 @@
-// The nouns of the red team: an attack, what is known when it is judged, and what can be found. Types only. "It failed" is
-// no finding: an attack held only where something shows that it was us, or a wall we set up, that stopped it.
+// The types of the red team: an attack, the facts it is judged by, and the possible verdicts. "It failed" is not enough: the
+// door held only if something shows that Sallyport, or a wall it set up, stopped the attack.
 import type { SeenRequest } from '../internet/pretend-world.ts';
 import type { Ground } from './ground.ts';
 import type { Observation, Probe } from './probe.ts';

@@ -1,5 +1,5 @@
-// The journal as evidence, read from its files by nobody's help: a gateway that was tampered with must not be the one that
-// vouches for itself. Reads, and checks that each record names the hash of the one before it.
+// The journal as evidence, read from its files without the gateway, which must not vouch for itself. Checks that each record
+// names the hash of the one before it.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

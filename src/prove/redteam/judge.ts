@@ -1,5 +1,5 @@
-// How the proof of a refusal is read, in one place: our own answer, a record in the journal, or the kernel's word for a wall
-// we set up; and that nothing arrived on the other side. "Connection failed" is never a pass.
+// How a refusal is proven, in one place: by our own answer, a record in the journal, or a kernel error from a wall we set up,
+// and by nothing having arrived on the other side. "Connection failed" is never a pass.
 import type { AttackFinding, AttackVerdict, Control, Facts } from './attack.ts';
 import type { Observation } from './probe.ts';
 

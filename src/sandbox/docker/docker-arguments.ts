@@ -1,5 +1,5 @@
-// What `docker create` is told for a plan. Pure but for a look at the mounts of the host. Every privilege is named here
-// and taken away; nothing that a user or a plan says can become a flag of docker.
+// The arguments of `docker create` for a plan. Pure, except that it reads the mounts of the host. Drops every privilege by
+// name; nothing that a user or a plan says can become a flag of docker.
 import { posix } from 'node:path';
 import { LaunchError, type Mount, type SandboxPlan } from '../run/sandbox-plan.ts';
 import { proxyVariables } from './docker-command.ts';

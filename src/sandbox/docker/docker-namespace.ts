@@ -1,5 +1,5 @@
-// The network namespace of a container, from outside: is its process really one of this machine, may we go there, and the
-// routes that make every address in the world local to it. Never changes the network of the host.
+// The network namespace of a container, from outside: checks that its process is on this machine and that we may enter, and
+// sets the routes that make every address local to it. Never changes the network of the host.
 import { execFile } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { bindEveryAddress } from '../namespace/bind-addresses.ts';

@@ -1,5 +1,5 @@
-// Puts a ruleset in force and makes sure that it is: what is live afterwards is compared with what the kernel makes of the
-// same text, not with a return code. Undoes exactly what it did: two tables with our mark, nothing else.
+// Loads a ruleset and verifies it: compares what is in force afterwards with what the kernel makes of the same text, instead
+// of trusting a return code. Removes exactly what it loaded: two tables with our mark, nothing else.
 
 import { type Listed, listRules, listTableNames, listTables, loadText, rehearse } from './nft.ts';
 import { FirewallError } from './pin.ts';

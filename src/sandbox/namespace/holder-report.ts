@@ -1,5 +1,5 @@
-// What the processes of a namespace holder say while they set a sandbox up: a line when they have come so far, or the
-// reason why not. Keeps the beginning only; what is said later, when the command runs, is drained and dropped.
+// Reads what the processes of a namespace holder report while they set up a sandbox: a line for each step done, or the
+// reason for a failure. Keeps the beginning only; later output, while the command runs, is dropped.
 import type { Readable } from 'node:stream';
 
 const keptCharacters = 16 * 1024;

@@ -1,5 +1,5 @@
-// The configuration: the user's own file in ~/.config/sallyport goes; one that lies in a project, or that a variable names,
-// belongs to whoever put it there and is only told. Also told: a CA of ours that somebody put among the system's.
+// Removes the user's own configuration in ~/.config/sallyport. One in a project, or named by a variable, belongs to whoever put
+// it there and is only reported. Also reports a Sallyport CA that somebody added to the system's trusted CAs.
 import { X509Certificate } from 'node:crypto';
 import {
   closeSync,

@@ -1,5 +1,5 @@
-// Is anybody still using the state directory? A gateway (by its socket and its locks), a sandbox that was started from it,
-// a process that still has it mounted. Ends nobody: it names them, and nothing is removed under their feet.
+// Finds out who still uses the state directory: a gateway (by its socket and locks), a sandbox that was started from it, a
+// process that has it mounted. Ends none of them: it names them, and nothing is removed while they run.
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname, join, relative } from 'node:path';

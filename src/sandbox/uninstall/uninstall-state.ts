@@ -1,5 +1,5 @@
-// The state directory, to be removed: is it really one of ours, what is in it, and nothing that is not. Removes by name
-// what a gateway is known to have made there; what else lies in it is told and stays.
+// Removes the state directory, after checking that it is one of ours. Removes by name what a gateway makes there; everything
+// else in it is reported and stays.
 import { lstatSync, readdirSync, realpathSync, rmdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
