@@ -59,7 +59,9 @@ python3 -c 'import os; os.setxattr("plain", "security.capability", bytes.fromhex
 echo tried`);
   expect(output).toContain('tried');
   expect(output).not.toMatch(/DEVICE|CAPABILITY/);
-  expect(review).toContain('special: anyone who runs it gets the rights of its owner or group (setuid or setgid). Undo: chmod ug-s -- special');
+  expect(review).toContain(
+    'special: anyone who runs it gets the rights of its owner or group (setuid or setgid). Undo: chmod ug-s -- special',
+  );
   expect(review).not.toContain('plain');
 });
 
