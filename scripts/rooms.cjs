@@ -23,7 +23,7 @@ const stageRules = stages
 /** Rooms of the gateway that are handed what they need of the stages, and what else each may know. */
 const gatewayRooms = [
   ['admin', 'What may be asked and changed over the admin socket; who answers is handed in.'],
-  ['dashboard', 'A page for people, on top of what the admin API knows.', 'gateway/admin/'],
+  ['dashboard', 'The dashboard, on top of what the admin API knows.', 'gateway/admin/'],
   ['approvals', 'Who is asked and what was answered; what it means for a request is for the stages to say.'],
   ['inside', 'What a sandbox is told of itself: it can reach nothing that is of another.'],
   ['store', 'What gateways share: it knows no stage.'],

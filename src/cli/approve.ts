@@ -21,13 +21,13 @@ interface ApproveOptions {
 export function addApproveCommand(program: Command, context: CliContext): void {
   program
     .command('approve')
-    .summary('let a request pass that waits for you')
+    .summary('approve a request that waits for you')
     .description(
-      'Answers a request that waits because a rule of the policy says `ask`. Without an id: what waits, and what is approved.',
+      'Approves a request that waits because a rule of the policy says `ask`. Without an id: lists what waits and what is approved.',
     )
-    .argument('[id]', 'what waits, as the list names it')
-    .option('--for <TIME>', 'and everything like it from this sandbox, for so long: 15m, 2h (up to 24h)', asMinutes)
-    .option('--always', 'for every sandbox, for good: one more line in the configuration file, shown first')
+    .argument('[id]', 'the id of the waiting request, from the list')
+    .option('--for <TIME>', 'also everything like it from this sandbox, for this long: 15m, 2h (up to 24h)', asMinutes)
+    .option('--always', 'for every sandbox, for good: adds a line to the configuration file, after showing it')
     .option('--host', 'with --for or --always: on every path of the host, not this one alone')
     .option('-y, --yes', 'with --always: write the line without asking')
     .option('--end <APPROVAL>', 'end an approval before its time')
@@ -57,7 +57,7 @@ export function addDenyCommand(program: Command, context: CliContext): void {
     .command('deny')
     .summary('refuse a request that waits for you')
     .description('Says no to a request that waits because a rule of the policy says `ask`. It is refused at once.')
-    .argument('<id>', 'what waits, as `sallyport approve` names it')
+    .argument('<id>', 'the id of the waiting request, from `sallyport approve`')
     .addHelpText('after', '\nExamples:\n  sallyport deny q7kxmd')
     .action((id: string, _options: object, command: Command) => answer(context, id, { answer: 'deny' }, command));
 }
@@ -67,13 +67,13 @@ function refuseNonsense(id: string | undefined, options: ApproveOptions): void {
   const isLonger = minutes !== undefined || always === true;
   const problem =
     end !== undefined && (id !== undefined || isLonger)
-      ? '--end stands alone: it takes back what was approved'
+      ? '--end goes with no other option and no id: it ends one approval'
       : id === undefined && (isLonger || host === true || yes === true)
         ? 'say which one: sallyport approve ID'
         : minutes !== undefined && always === true
           ? '--for and --always are two answers: give one'
           : host === true && !isLonger
-            ? '--host goes with --for or --always: once is this one request'
+            ? '--host needs --for or --always: without them you approve this one request only'
             : yes === true && always !== true
               ? '--yes goes with --always'
               : null;
@@ -108,7 +108,7 @@ async function approveAlways(
 async function isWanted(context: CliContext): Promise<boolean> {
   if (context.stdin.isTTY !== true) {
     const hint = 'Run it in a terminal, or add --yes when this is what you want.';
-    throw new CommandFailed(exitCode.usage, 'nobody can be asked whether to write it: this is no terminal', hint);
+    throw new CommandFailed(exitCode.usage, 'this is not a terminal, so you cannot be asked whether to write it', hint);
   }
   const { openQuestions } = await import('./terminal/ask-person.ts');
   const questions = openQuestions(context.stdin, (text) => process.stderr.write(text));
@@ -122,7 +122,7 @@ async function isWanted(context: CliContext): Promise<boolean> {
 async function endApproval(context: CliContext, id: string, command: Command): Promise<void> {
   await context.admin.call('DELETE', `/internal/approvals/${encodeURIComponent(id)}`);
   if (wantsJson(command)) printJson(context, { ended: id });
-  else context.print(`${printable(id)} is over: what it let pass is asked about again.`);
+  else context.print(`${printable(id)} has ended: such requests are asked about again.`);
 }
 
 async function list(context: CliContext, command: Command): Promise<void> {

@@ -22,7 +22,7 @@ export function addAuditCommand(program: Command, context: CliContext): void {
   audit
     .command('verify')
     .argument('[PATH]', 'another journal (a folder), or a merged one (a file); left out: the journal of this gateway')
-    .option('--key <FINGERPRINT...>', 'keys that must have signed it; the log of the gateway names one at each start')
+    .option('--key <FINGERPRINT...>', "keys that must have signed it; the gateway's log names one at each start")
     .summary('does the hash chain hold?')
     .description('Verifies the hash chain of a journal; names the first record where it breaks.')
     .addHelpText(
@@ -68,7 +68,7 @@ function demandKeys(
     throw new CommandFailed(exitCode.usage, 'a merged journal has no signatures: verify each journal with --key');
   const missing = keys.find((wanted) => !found.signed.some(({ key }) => key === wanted));
   if (missing === undefined) return found;
-  const message = `nothing in it is signed with the key ${missing}: it was rewritten, or what that key has signed was let go`;
+  const message = `nothing in it is signed with the key ${missing}: it was rewritten, or the records that key signed were removed by retention`;
   return { ok: false, kind: 'signature', file: 'signatures', line: null, seq: null, message, records: found.records };
 }
 
@@ -117,7 +117,7 @@ async function merge(context: CliContext, named: readonly string[]): Promise<voi
   }
   if (intact.length < verified.length) {
     context.exitCode = exitCode.failure;
-    context.say('Nothing was merged: a journal that does not hold is looked at by itself first.');
+    context.say('Nothing was merged. Look at the broken journal by itself first.');
     return;
   }
   try {
@@ -127,7 +127,7 @@ async function merge(context: CliContext, named: readonly string[]): Promise<voi
     }
   } catch (error) {
     if (!(error instanceof JournalChanged)) throw error;
-    throw new CommandFailed(exitCode.failure, error.message, 'What was printed is not whole: merge again.');
+    throw new CommandFailed(exitCode.failure, error.message, 'The output is incomplete: merge again.');
   }
 }
 
@@ -149,7 +149,7 @@ function describeMerged({ colors }: CliContext, result: MergedVerification): str
   const lines = [`${verdict} ${result.records} records of ${result.gateways.length} gateways`];
   for (const { name, records, lastSeq } of result.gateways) {
     const earlier = lastSeq - records;
-    const gone = earlier > 0 ? `; the ${earlier} before them had been let go when it was merged` : '';
+    const gone = earlier > 0 ? `; the ${earlier} before them had been removed by retention when it was merged` : '';
     lines.push(`  ${printable(name).padEnd(13)} ${records} records, to ${lastSeq}${gone}`);
   }
   return lines.join('\n');
@@ -158,11 +158,11 @@ function describeMerged({ colors }: CliContext, result: MergedVerification): str
 function describeGone({ records, files, bytes, from, to, chained }: NonNullable<Intact['letGo']>): string[] {
   const size = bytes === null ? 'of unknown size' : `${bytes} bytes`;
   const span = `from ${from === null ? 'the beginning' : printable(from)} to ${to === null ? 'an unknown time' : printable(to)}`;
-  const lines = [`  let go        ${records} records in ${files} files, ${size}, ${span}`];
+  const lines = [`  removed       ${records} records in ${files} files, ${size}, ${span}`];
   lines.push(
     chained
       ? '                by retention, as a record of the chain says'
-      : '                by retention as the head file says, which is not chained: somebody who deleted them could have written it',
+      : '                by retention, says the head file. It is not part of the chain: whoever deleted them could have written it',
   );
   return lines;
 }
@@ -174,7 +174,7 @@ function describeSigned({ signed, lastSeq }: Intact): string[] {
   const keys = signed.length === 1 ? 'one key' : `${signed.length} keys, one for each start`;
   return [
     `  signed        to record ${last.seq} at ${printable(last.time)}${after > 0 ? `; ${after} newer ones are not yet` : ''}`,
-    `                by ${keys}, the last ${printable(last.key)}: compare it with the log of the gateway`,
+    `                by ${keys}, the last ${printable(last.key)}: compare it with the gateway's log`,
   ];
 }
 
@@ -198,7 +198,7 @@ function describe({ colors }: CliContext, result: Verification): string {
   if (result.letGo !== null) lines.push(...describeGone(result.letGo));
   lines.push(...describeSigned(result));
   if (result.lost > 0)
-    lines.push(`  lost          ${result.lost} records that the disk did not take, as the journal itself says`);
+    lines.push(`  lost          ${result.lost} records that could not be written to disk, as the journal itself says`);
   if (result.aheadOfHead > 0)
     lines.push(`  not yet noted ${result.aheadOfHead} newest records, written just now or just before a crash`);
   if (result.tornBytes > 0) lines.push(`  unfinished    ${result.tornBytes} bytes of a last line`);

@@ -41,7 +41,7 @@ function readCertificate(path: string): string {
       throw new CommandFailed(
         exitCode.failure,
         `there is no CA yet at ${path}`,
-        'It is made at the first start: sallyport up',
+        'The gateway makes it when it first starts: sallyport up',
       );
     }
     throw error;

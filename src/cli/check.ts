@@ -19,7 +19,7 @@ export function addCheckCommand(program: Command, context: CliContext): void {
     .command('check')
     .summary('would this request pass?')
     .description(
-      'Tells whether a request would pass, by which rule and with which credential. Sends nothing. Where the body decides and is not given, it is undecided.',
+      'Says whether a request would pass, by which rule and with which credential. Sends nothing. If the body decides and you do not give it, the answer is: undecided.',
     )
     .argument('<method>', 'GET, POST …')
     .argument('<url>', 'the whole URL')

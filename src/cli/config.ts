@@ -20,7 +20,7 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     );
   config
     .command('check')
-    .summary('say everything that is wrong with it')
+    .summary('list every error in the configuration')
     .description('Checks a configuration and prints every error at once as file:line:column: message.')
     .argument('[file]', 'the file (default: the one that `sallyport up` would use)')
     .addHelpText('after', '\nExamples:\n  sallyport config check\n  sallyport config check ./sallyport.yaml --json')
@@ -29,9 +29,9 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     });
   config
     .command('approve')
-    .summary('say that it is yours, where a sandbox could have written it')
+    .summary('confirm that a configuration is yours, if a sandbox could have written it')
     .description(
-      'Says that a configuration is yours which lies where a sandbox could write, and was made, replaced or not guarded while one ran. Read it first. A gateway that runs with it takes it over at once.',
+      'Confirms that a configuration is yours. Needed if it lies where a sandbox could write and was made, replaced or unguarded while one ran. Read it first. A running gateway then loads it at once.',
     )
     .argument('[file]', 'the file (default: the one that `sallyport up` would use)')
     .addHelpText('after', '\nExamples:\n  sallyport config approve\n  sallyport config approve ./sallyport.yaml')
@@ -67,13 +67,11 @@ async function approve(context: CliContext, named: string | undefined): Promise<
   if (file === null || !existsSync(file))
     throw new CommandFailed(exitCode.usage, `there is no configuration ${file ?? 'here'}`, 'Name the file.');
   const doubt = doubtOf(places.home, file);
-  if (doubt === null) return context.print(`${printable(file)} is not in doubt: there is nothing to approve.`);
+  if (doubt === null) return context.print(`${printable(file)} needs no approval: no sandbox could have written it.`);
   // Between the reading and the word it could be another one.
   if (doubt.isStillWritable) throw new CommandFailed(exitCode.failure, doubt.what, doubt.hint);
   approveConfig(places.home, file);
-  context.print(
-    `${context.colors.green('approved')} ${printable(file)}: a gateway that runs with it follows it again.`,
-  );
+  context.print(`${context.colors.green('approved')} ${printable(file)}: a gateway that uses it loads it again.`);
 }
 
 async function checkConfig(context: CliContext, file: string | undefined, json: boolean): Promise<void> {

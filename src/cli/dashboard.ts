@@ -1,4 +1,4 @@
-// `sallyport dashboard`: a fresh address of the page for people, good for one visit. Opens no browser: the page may be looked
+// `sallyport dashboard`: a fresh address of the dashboard, good for one visit. Opens no browser: the page may be looked
 // at from another machine, through a forwarded port.
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
@@ -8,9 +8,9 @@ import { printJson, wantsJson } from './terminal/wants-json.ts';
 export function addDashboardCommand(program: Command, context: CliContext): void {
   program
     .command('dashboard')
-    .summary('the address of the page for people, good for one visit')
+    .summary('the address of the dashboard, good for one visit')
     .description(
-      'Prints an address that opens the page of the running gateway, once and within ten minutes. The page is served where\n' +
+      "Prints an address that opens the running gateway's dashboard, once and within ten minutes. The dashboard is served where\n" +
         '`listen.dashboard` says, on this machine alone; `sallyport run --dashboard` serves one for as long as it runs.',
     )
     .addHelpText(

@@ -110,7 +110,7 @@ export function describeDemo(
       `Next: ${colors.bold('sallyport run -- claude')}   (attack it: sallyport redteam; check this machine: sallyport doctor)`,
     );
   } else {
-    lines.push(colors.red('NOT AS IT SHOULD BE: do not rely on what is shown above.'));
+    lines.push(colors.red('SOMETHING IS WRONG: do not rely on what is shown above.'));
     for (const problem of problems) lines.push(`  ${problem.split('\n').map(printable).join('\n  ')}`);
     lines.push('Find out more: sallyport doctor');
   }

@@ -9,7 +9,7 @@ import type {
   HealthReport,
   PublicRecord,
 } from '../gateway/admin/admin-ports.ts';
-import { type Finding, findingsOf, isWell } from '../prove/doctor/finding.ts';
+import { type DoctorFinding, findingsOf, isWell } from '../prove/doctor/finding.ts';
 import type { ConfigFacts, GatewayFacts } from '../prove/doctor/judge-gateway.ts';
 import type { RefusedRequest } from '../prove/doctor/judge-sandbox.ts';
 import type { RefusedRecord } from '../prove/doctor/try-runtimes.ts';
@@ -33,12 +33,12 @@ const refusalsShown = 5;
 export function addDoctorCommand(program: Command, context: CliContext): void {
   program
     .command('doctor')
-    .summary('is everything as it must be, and what to do if not')
+    .summary('check that everything works, and say what to do if not')
     .description(
-      'Looks at the gateway that runs, at this machine, and from inside a sandbox at every runtime that is there: each makes ' +
+      'Checks the running gateway, this machine and, from inside a sandbox, every runtime it finds there: each makes ' +
         'one real request through the door to a pretend host. Nothing leaves this machine.',
     )
-    .option('--sandbox <ID>', 'about this sandbox of the running gateway alone')
+    .option('--sandbox <ID>', 'check only this sandbox of the running gateway')
     .option('--outside', 'start no sandbox')
     .addOption(
       new Option('--launcher <NAME>', 'how the sandbox is isolated (default: bubblewrap)').choices([
@@ -47,11 +47,11 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
         'unshare',
       ]),
     )
-    .option('--image <IMAGE>', 'the runtimes of this image, by Docker')
+    .option('--image <IMAGE>', 'check the runtimes of this image, with Docker')
     .addHelpText(
       'after',
       `
-Ends with 0 when all is well, 1 when something does not work. Warnings, and what is absent, do not count.
+Exits with 0 when everything works, 1 when something does not. Warnings, and runtimes that are not installed, do not count.
 
 Examples:
   sallyport doctor
@@ -60,8 +60,8 @@ Examples:
     )
     .action(async (options: DoctorOptions, command: Command) => {
       const asJson = wantsJson(command);
-      const findings: Finding[] = [];
-      const tell = (found: readonly Finding[]): void => {
+      const findings: DoctorFinding[] = [];
+      const tell = (found: readonly DoctorFinding[]): void => {
         if (!asJson) context.print(`${findings.length === 0 ? '' : '\n'}${describeFindings(context, found)}`);
         findings.push(...found);
       };
@@ -77,7 +77,7 @@ Examples:
 async function lookAtAll(
   context: CliContext,
   options: DoctorOptions,
-  tell: (found: readonly Finding[]) => void,
+  tell: (found: readonly DoctorFinding[]) => void,
 ): Promise<void> {
   const progress = new ProgressLine(context);
   progress.show('looking at the gateway and the machine');
@@ -130,7 +130,7 @@ async function lookInside(
   context: CliContext,
   { launcher: wanted, image }: DoctorOptions,
   progress: ProgressLine,
-): Promise<Finding[]> {
+): Promise<DoctorFinding[]> {
   const { findLauncher } = await import('../sandbox/run/find-launcher.ts');
   const { tryRuntimes } = await import('../prove/doctor/try-runtimes.ts');
   const { insideArea } = await import('../prove/doctor/judge-runtime.ts');
@@ -168,7 +168,7 @@ async function readRefusals(admin: AdminPorts): Promise<RefusedRecord[]> {
 }
 
 /** Throws what the gateway says when it knows no such sandbox. */
-async function lookAtSandbox(context: CliContext, id: string): Promise<Finding[]> {
+async function lookAtSandbox(context: CliContext, id: string): Promise<DoctorFinding[]> {
   const { judgeSandbox } = await import('../prove/doctor/judge-sandbox.ts');
   const { processBirth } = await import('../kit/process/process-birth.ts');
   const record = await context.admin.call<PublicRecord>('GET', `/internal/containers/${encodeURIComponent(id)}`);

@@ -17,8 +17,8 @@ import { printJson, wantsJson } from './terminal/wants-json.ts';
 export function addFirewallCommand(program: Command, context: CliContext): void {
   const firewall = program
     .command('firewall')
-    .summary('the rules of the host for a sandbox network')
-    .description('Rules of nftables that leave the sandboxes of a network no way but the gateway. Needs root.')
+    .summary('firewall rules on this host for a sandbox network')
+    .description('nftables rules that leave the sandboxes of a network no way out but the gateway. Needs root.')
     .addHelpText('after', '\nExamples:\n  sudo sallyport firewall apply --network sandbox --gateway-container gateway');
   addPrint(firewall, context);
   addApply(firewall, context);
@@ -47,11 +47,9 @@ function addApply(firewall: Command, context: CliContext): void {
     firewall
       .command('apply')
       .summary('put the ruleset in force')
-      .description(
-        'Puts the ruleset in force and checks that it is. Run again, it changes only what is not as it should be.',
-      ),
+      .description('Loads the ruleset and checks that it is in force. Run again, it changes only what differs.'),
   )
-    .option('--watch', 'stay, and keep it in step with the registrations')
+    .option('--watch', 'keep running, and follow changes of the registrations')
     .addHelpText(
       'after',
       `
@@ -171,7 +169,7 @@ async function watch(context: CliContext, survey: SurveyedFirewall): Promise<voi
   });
   process.removeListener('SIGTERM', end);
   process.removeListener('SIGINT', end);
-  context.say('No longer kept in step. The rules stay in force: `sallyport firewall remove` takes them away.');
+  context.say('Changes are no longer followed. The rules stay in force: `sallyport firewall remove` removes them.');
 }
 
 function tellNotes(context: CliContext, notes: readonly string[]): void {
@@ -184,7 +182,7 @@ function describeApplied(context: CliContext, found: Standing, { table, checksum
     'in-force': 'Already in force',
     absent: 'In force',
     'other-members': 'In force, with other members than before',
-    'other-plan': 'In force, in the place of other rules of ours',
+    'other-plan': 'In force; it replaced other rules of Sallyport',
     tampered: 'In force again: it had been changed by hand',
   };
   const lines = [`${colors.green(words[found.kind])}: table bridge ${table} and table inet ${table}`];

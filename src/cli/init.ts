@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Choices } from '../policy/init/compose-config.ts';
-import type { Survey } from '../policy/init/survey.ts';
+import type { ProjectSurvey } from '../policy/init/survey.ts';
 import type { ConfigInDoubt } from '../policy/load/config-in-doubt.ts';
 import type { CliContext } from './cli-context.ts';
 import { choose } from './steps/init-choices.ts';
@@ -24,13 +24,13 @@ interface InitOptions {
 export function addInitCommand(program: Command, context: CliContext): void {
   program
     .command('init')
-    .summary('write a first sallyport.yaml out of what is here')
+    .summary('write a first sallyport.yaml from what it finds here')
     .description(
       'Finds agents, credentials (their places, never their values), the remotes of this repository and its package managers, and writes a commented sallyport.yaml. With --json: prints what was found.',
     )
     .option('-y, --yes', 'ask nothing')
     .option('--config <FILE>', 'where to write it (default: ./sallyport.yaml)')
-    .option('--force', 'replace one that is there; it is kept beside it as FILE.backup, or FILE.backup-2 and on')
+    .option('--force', 'replace an existing file; the old one is kept as FILE.backup (or FILE.backup-2 and so on)')
     .option('--print', 'print it and write nothing')
     .option('--schema <PLACE>', 'tell editors where the schema is (`sallyport config schema` prints it)')
     .addHelpText(
@@ -67,10 +67,10 @@ Examples:
 }
 
 const leftOut =
-  'Hosts of remotes stand in it as comments: a sandbox could have written them, or you said no. Look before you use them.';
+  'Hosts of remotes are in it as comments only: a sandbox could have written them, or you said no. Check them before you use them.';
 
 interface Look {
-  readonly survey: Survey;
+  readonly survey: ProjectSurvey;
   /** A sandbox could write to the configuration of this repository: its remotes may be that sandbox's work. */
   readonly isInDoubt: boolean;
   /** What starts this program here: from a clone it need not be on PATH. */
@@ -113,7 +113,7 @@ function refuseToOverwrite(file: string, isForced: boolean): void {
   if (!isForced && isTaken(file)) {
     throw new CommandFailed(
       exitCode.usage,
-      `${printable(file)} is there already, and was left as it is`,
+      `${printable(file)} already exists and was not changed`,
       'Look at another with --print, write it elsewhere with --config FILE, or replace it with --force (the old one is kept).',
     );
   }
@@ -125,7 +125,7 @@ function isTaken(path: string): boolean {
 }
 
 /** What we write must be what we accept: it is compiled before anybody sees it. */
-async function compose(survey: Survey, choices: Choices, file: string): Promise<string> {
+async function compose(survey: ProjectSurvey, choices: Choices, file: string): Promise<string> {
   const [{ composeConfig }, { loadPolicyText }, { formatPolicyError }, { thisMachine }] = await Promise.all([
     import('../policy/init/compose-config.ts'),
     import('../policy/load/load-policy.ts'),
@@ -138,7 +138,7 @@ async function compose(survey: Survey, choices: Choices, file: string): Promise<
   const errors = result.errors.map(formatPolicyError).join('\n');
   throw new CommandFailed(
     exitCode.failure,
-    `what was found makes no valid configuration; nothing was written:\n${errors}`,
+    `what was found does not make a valid configuration; nothing was written:\n${errors}`,
   );
 }
 
@@ -193,8 +193,8 @@ function announce(context: CliContext, file: string, command: string, doubt: Con
     [
       `${colors.green('written')} ${printable(file)}`,
       doubt === null
-        ? 'Read it once. A sandbox cannot change it: `sallyport run` lets it in to read only.'
-        : `It is not followed yet: ${printable(doubt.message)}`,
+        ? 'Read it once. A sandbox cannot change it: `sallyport run` mounts it read-only.'
+        : `It is not used yet: ${printable(doubt.message)}`,
       '',
       'Now run:',
       `  ${colors.bold(printable(command))}`,

@@ -88,7 +88,7 @@ async function list(context: CliContext, json: boolean): Promise<void> {
   const sessions = (await openSessions(context)).list();
   if (json) return printJson(context, { sessions });
   if (sessions.length === 0) {
-    context.print('No session has proposed anything. One that learns: sallyport run --learn -- COMMAND');
+    context.print('No session has proposed anything. Start one that learns: sallyport run --learn -- COMMAND');
     return;
   }
   const now = Date.now();

@@ -57,7 +57,7 @@ function addExplain(policy: Command, context: CliContext): void {
       'Says in sentences what the policy lets a sandbox do, what it refuses and what it asks a person about.',
     )
     .option('--config <FILE>', 'the policy to explain (default: the one `sallyport up` would use)')
-    .option('--sandbox <ID>', 'as it holds for this sandbox of the running gateway')
+    .option('--sandbox <ID>', 'for this sandbox of the running gateway')
     .option('--repo <OWNER/REPO>', 'for a sandbox with this repository; may be repeated', gather)
     .addOption(new Option('--mode <MODE>', 'for a sandbox of this mode (default bot)').choices(['bot', 'user']))
     .option('--branch <PATTERN>', 'for a bot that may push here (default sandbox/*); may be repeated', gather)

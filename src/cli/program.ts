@@ -74,14 +74,14 @@ export function buildProgram(context: CliContext): Command {
       writeOut: (text) => context.print(text.trimEnd()),
       writeErr: (text) => context.say(text.trimEnd()),
     })
-    .showHelpAfterError('(--help tells how it is used)')
+    .showHelpAfterError('(--help shows how to use it)')
     .exitOverride()
     .addHelpText('afterAll', exitCodeHelp)
     .addHelpText(
       'after',
       `
 Examples:
-  sallyport init                                   write a first sallyport.yaml out of what is here
+  sallyport init                                   write a first sallyport.yaml from what it finds here
   sallyport run -- claude                          an agent in a sandbox, with no key inside
   sallyport up                                     start the gateway
   sallyport secret set anthropic < key.txt         give it a credential

@@ -28,8 +28,8 @@ export function addRedteamCommand(program: Command, context: CliContext): void {
       'Starts a sandbox with a gateway, a policy and a pretend internet of its own, attacks the door from inside, and ' +
         'prints what held, with the proof. Nothing leaves this machine.',
     )
-    .option('--only <NAME...>', 'make these attacks alone')
-    .option('--list', 'say which attacks there are')
+    .option('--only <NAME...>', 'run only these attacks')
+    .option('--list', 'list the attacks')
     .addOption(
       new Option('--launcher <NAME>', 'how the sandbox is isolated (default: bubblewrap)').choices([
         'bubblewrap',
@@ -37,7 +37,7 @@ export function addRedteamCommand(program: Command, context: CliContext): void {
         'unshare',
       ]),
     )
-    .option('--image <IMAGE>', 'in this image (with node in it), by Docker')
+    .option('--image <IMAGE>', 'in this image, with Docker; it must contain node')
     .addHelpText(
       'after',
       `
@@ -87,7 +87,7 @@ async function runAttacks(
   const startedMs = performance.now();
   const interrupted = interruption();
   const progress = new ProgressLine(context);
-  progress.show('laying out the ground');
+  progress.show('preparing the gateway and the pretend internet');
   const { launcher, prepared } = await begin(context, options).finally(() => progress.clear());
   const results: AttackResult[] = [];
   try {

@@ -30,7 +30,7 @@ export function addRegisterCommand(program: Command, context: CliContext): void 
     .description('Registers a sandbox and prints what it needs to come through the door.')
     .option('--id <ID>', 'name it yourself (default: a random one)')
     .option('--ip <ADDRESS>', 'the address it calls from')
-    .option('--container <NAME>', 'its Docker container, by name or id: the rest is filled in')
+    .option('--container <NAME>', 'its Docker container, by name or id: Docker gives the rest')
     .option('--network <NETWORK>', 'the Docker network it calls from (default: docker.network, or its only one)')
     .addOption(new Option('--container-id <ID>', 'the same as --container').hideHelp().conflicts('container'));
   addRightsOptions(register)
@@ -43,7 +43,7 @@ export function addRegisterCommand(program: Command, context: CliContext): void 
       '--expires <TIME>',
       'ends at this time, e.g. 2027-01-15T00:00:00Z (default: 24 hours after its last request)',
     )
-    .option('--identity <DIR>', 'with the proof mtls: the folder for what `sallyport shim` proves it with')
+    .option('--identity <DIR>', 'with --proof mtls: the folder for the identity that `sallyport shim` uses')
     .option('--env', 'print only the export lines, for eval')
     .addHelpText(
       'after',
@@ -93,7 +93,7 @@ function identityFolder(context: CliContext, options: RegisterOptions, json: boo
     if (options.identity === undefined) return null;
     throw new CommandFailed(
       exitCode.usage,
-      '--identity is for the proof mtls, which was not asked for',
+      '--identity is only for --proof mtls',
       'Add --proof mtls, or leave --identity out.',
     );
   }
@@ -101,7 +101,7 @@ function identityFolder(context: CliContext, options: RegisterOptions, json: boo
   if (json) return null;
   throw new CommandFailed(
     exitCode.usage,
-    'the proof mtls comes with a key that is handed out once: say where to put it',
+    '--proof mtls gives you a key once: say where to put it',
     'Name a folder with --identity DIR, and give that folder to `sallyport shim --identity DIR`.',
   );
 }
@@ -142,7 +142,7 @@ function describe(
   lines.push(colors.dim('# In the sandbox (a secret in it is shown only now):'), ...exports);
   // A container has its own files.
   if (record.container)
-    lines.push(colors.dim('# Files are those of this host: mount them, and name them as they are inside.'));
+    lines.push(colors.dim('# These files are on this host: mount them, and use their paths inside the sandbox.'));
   lines.push('', colors.dim('# Then ask the door what this sandbox may do:'), 'curl http://sallyport.internal/policy');
   context.print(lines.join('\n'));
 }

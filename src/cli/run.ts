@@ -8,7 +8,7 @@ import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { SandboxRegistrar, SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
 import { addRightsOptions, asRights, gather, type RightsOptions } from './steps/rights-options.ts';
-import { describeRefusals, describeRun, type Refused } from './steps/run-report.ts';
+import { describeRefusals, describeRun, type RefusedSummary } from './steps/run-report.ts';
 import { SignalPass } from './steps/signal-pass.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
@@ -49,9 +49,9 @@ export function addRunCommand(program: Command, context: CliContext): void {
         'persist',
       ]),
     )
-    .option('--hide-env-files', 'files named .env in the working directory stay out of sight')
+    .option('--hide-env-files', 'hide files named .env in the working directory')
     .addOption(
-      new Option('--git-config <ACCESS>', "settings of the repository's own git (default: read-only)").choices([
+      new Option('--git-config <ACCESS>', "the repository's own git settings (default: read-only)").choices([
         'read-only',
         'writable',
       ]),
@@ -63,14 +63,14 @@ export function addRunCommand(program: Command, context: CliContext): void {
         'unshare',
       ]),
     )
-    .option('--image <IMAGE>', 'run it in this image, by Docker')
+    .option('--image <IMAGE>', 'run it in this image, with Docker')
     .option('--id <ID>', 'name it yourself (default: a random one)')
     .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
     .option('--gateway', 'join the gateway that `sallyport up` runs')
-    .option('--dashboard', 'serve the page for people meanwhile, and print its address')
+    .option('--dashboard', 'serve the dashboard while it runs, and print its address')
     .option('--learn', 'let it read public hosts the policy does not know, and propose lines for them at the end')
     .option('--learn-apply', 'learn, and add those lines to the configuration without asking')
-    .option('-q, --quiet', 'say nothing but errors')
+    .option('-q, --quiet', 'print errors only')
     .addHelpText(
       'after',
       `
@@ -151,10 +151,10 @@ async function openLearning(context: CliContext, options: RunOptions, gateway: O
   const port = gateway === null ? learnBySocket(context.admin) : learnByGateway(gateway.admin);
   const quiet = options.quiet === true;
   if (!quiet) context.say(learningMeans);
-  const wishes = { apply: options.learnApply === true, quiet };
+  const wanted = { apply: options.learnApply === true, quiet };
   return {
     registrar: (registrar) => learningRegistrar(registrar, port),
-    conclude: (sandbox) => concludeSession(context, port, sandbox, wishes),
+    conclude: (sandbox) => concludeSession(context, port, sandbox, wanted),
   };
 }
 
@@ -265,9 +265,9 @@ async function report(context: CliContext, { started, own }: Run): Promise<void>
     own === null
       ? context.admin.lines(`/internal/audit?sandbox=${encodeURIComponent(id)}&refused=1&limit=${refusalsShown}`)
       : own.admin.audit({ ...filter, signal: new AbortController().signal });
-  const refused: Refused[] = [];
+  const refused: RefusedSummary[] = [];
   try {
-    for await (const record of records) refused.push(record as unknown as Refused);
+    for await (const record of records) refused.push(record as unknown as RefusedSummary);
   } catch {
     // The gateway went away before its sandbox did: there is nobody to ask.
   }

@@ -37,7 +37,7 @@ function addSet(secret: Command, context: CliContext): void {
       if (command.args.length > 1 || name.startsWith('-')) {
         throw new CommandFailed(
           exitCode.usage,
-          'a value on the command line is seen by every process list and kept by the shell; it was not used',
+          'a value on the command line shows in process lists and stays in the shell history; it was not used',
           'Treat that value as leaked. Give it on standard input: sallyport secret set NAME < file',
         );
       }
@@ -59,9 +59,9 @@ function addSet(secret: Command, context: CliContext): void {
 function addList(secret: Command, context: CliContext): void {
   secret
     .command('list')
-    .summary('which credentials there are, how old, how long still good')
+    .summary('list the credentials: how old each is, and when it ends')
     .description(
-      'Lists the credentials by name: where each comes from, whether it has a value, for how long that has been in force, when it ends, when it was last used, and what is wrong with it. Never a value.',
+      'Lists the credentials by name: where each comes from, whether it has a value, how old the value is, when it ends, when it was last used, and any problem. Never prints a value.',
     )
     .addHelpText(
       'after',

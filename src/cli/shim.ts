@@ -18,9 +18,9 @@ interface ShimCommandOptions {
 export function addShimCommand(program: Command, context: CliContext): void {
   program
     .command('shim')
-    .summary('hold the key of a sandbox as another uid, and lead it to the mTLS door')
+    .summary("hold a sandbox's key as another uid, and connect it to the mTLS door")
     .description(
-      'Runs beside a sandbox as a uid that the agent does not have: holds the key of the sandbox, serves the uids it is told to, and leads their connections to the mTLS door of the gateway. Renews the certificate by itself.',
+      "Runs beside a sandbox as a uid that the agent does not have. It holds the sandbox's key, serves the uids you name, and passes their connections to the gateway's mTLS door. It renews the certificate by itself.",
     )
     .requiredOption('--gateway <HOST:PORT>', 'the mTLS door of the gateway (listen.mtls)')
     .requiredOption(

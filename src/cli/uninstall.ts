@@ -1,7 +1,7 @@
 // `sallyport uninstall`: undoes what was put on this host. Says all of it first and asks; removes nothing that is not ours,
 // and tells what it leaves and what to do about that.
 import type { Command } from 'commander';
-import type { Found, Kept, Removable } from '../sandbox/uninstall/uninstall-item.ts';
+import type { Found, KeptItem, Removable } from '../sandbox/uninstall/uninstall-item.ts';
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
@@ -157,7 +157,7 @@ export function describePlan(
   { colors }: Pick<CliContext, 'colors'>,
   title: string,
   items: readonly Removable[],
-  kept: readonly Kept[],
+  kept: readonly KeptItem[],
 ): string {
   const lines = items.length === 0 ? ['There is nothing of Sallyport to remove here.'] : [colors.bold(title)];
   for (const { what, detail } of items) lines.push(`  ${printable(what)}  ${colors.dim(printable(detail))}`);
@@ -168,7 +168,7 @@ function describeOutcome(
   { colors }: Pick<CliContext, 'colors'>,
   removed: readonly Removable[],
   failed: readonly Failure[],
-  kept: readonly Kept[],
+  kept: readonly KeptItem[],
 ): string {
   const lines = removed.map(({ what }) => `${colors.green('removed')}  ${printable(what)}`);
   if (lines.length === 0 && failed.length === 0) lines.push('There was nothing of Sallyport to remove here.');
@@ -177,7 +177,7 @@ function describeOutcome(
   return [...lines, ...describeKept(kept)].join('\n');
 }
 
-function describeKept(kept: readonly Kept[]): string[] {
+function describeKept(kept: readonly KeptItem[]): string[] {
   if (kept.length === 0) return [];
   const lines = kept.flatMap(({ what, why, how }) => {
     return [`  ${printable(what)} ${printable(why)}`, ...(how === '' ? [] : [`    ${printable(how)}`])];

@@ -1,5 +1,5 @@
-// What the admin API can do, put together from the rooms: registrations, credentials, checks, health, the journal. It
-// decides nothing itself; `check` runs the very code that the path runs.
+// Puts together what the admin API can do: registrations, credentials, checks, health, the journal. It decides nothing
+// itself; `check` runs the same code as the path.
 import * as z from 'zod';
 import type { Authorized } from '../path/flow.ts';
 import { Refusal } from '../path/refusal.ts';

@@ -15,7 +15,7 @@ export interface StartSummary {
   readonly rules: number;
   readonly credentials: readonly StartCredential[];
   readonly warnings: readonly string[];
-  /** Opens the page for people, once; null: none is served. Not for a log. */
+  /** Opens the dashboard, once; null: none is served. Not for a log. */
   readonly dashboard: string | null;
   /** Why it is not served where the configuration says; null: it is. */
   readonly dashboardProblem: string | null;
@@ -59,7 +59,7 @@ export interface StartOptions {
   readonly judge?: (policy: CompiledPolicy) => void;
   /** Doors that stand in for those of the configuration. */
   readonly listen?: Partial<ListenSettings>;
-  /** The page for people is served on a free port of loopback where the configuration names none. */
+  /** The dashboard is served on a free port of loopback where the configuration names none. */
   readonly dashboard?: boolean;
   /** Where the CA certificate and a bundle with it are put for sandboxes to read. */
   readonly publish?: string;

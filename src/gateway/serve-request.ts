@@ -8,7 +8,7 @@ import { renderRefusal } from '../path/refusal-answer.ts';
 import type { Path } from '../path/stage.ts';
 import { Trail } from '../path/trail.ts';
 import type { Arrival, DoorExchange } from '../stages/accept/doors/door-ports.ts';
-import type { Outcome } from '../stages/audit/journal/record.ts';
+import type { RecordedOutcome } from '../stages/audit/journal/record.ts';
 import type { BrakeCaller } from '../stages/authorize/limits/flood-brake.ts';
 import { waitedMs } from '../stages/authorize/limits/waiting-time.ts';
 import type { RequestTime } from './build/request-time.ts';
@@ -16,7 +16,7 @@ import type { RequestTime } from './build/request-time.ts';
 export interface ServePorts {
   readonly path: Path<Arrived, Forwarded>;
   readonly admission: Path<Arrived, Authorized>;
-  readonly finish: (flow: Arrived, outcome: Outcome) => void;
+  readonly finish: (flow: Arrived, outcome: RecordedOutcome) => void;
   /** Throws while records cannot be kept. */
   readonly requireJournal: () => void;
   /** Left out: whoever is refused is told so at once. */
@@ -50,7 +50,7 @@ export function createRequestServer(ports: ServePorts): RequestServer {
     };
   }
 
-  function end(flow: Arrived, outcome: Outcome): void {
+  function end(flow: Arrived, outcome: RecordedOutcome): void {
     flow.trail.end();
     ports.finish(flow, outcome);
   }
@@ -165,9 +165,9 @@ export function createRequestServer(ports: ServePorts): RequestServer {
 }
 
 function ourFault(cause: unknown): Refusal {
-  return new Refusal('internal.error', 'the gateway failed at this request and closed the door on it', {
+  return new Refusal('internal.error', 'the gateway had an internal error and did not serve this request', {
     rule: 'built-in: an error is a refusal',
-    hint: 'Tell the operator the request_id: the cause is in the log of the gateway.',
+    hint: 'Tell the operator the request_id: the log of the gateway has the cause.',
     cause,
   });
 }

@@ -2,7 +2,7 @@
 // decimal, IPv6 in its shortest form, IPv4-mapped IPv6 as the IPv4 address it is. Never guesses at other notations.
 import ipaddr from 'ipaddr.js';
 
-/** Null when the text is not an address that one machine can be told by. */
+/** Null when the text is not an address that identifies one machine. */
 export function canonicalAddress(text: string): string | null {
   if (!text.includes(':')) return ipaddr.IPv4.isValidFourPartDecimal(text) ? ipaddr.IPv4.parse(text).toString() : null;
   // A zone (fe80::1%eth0) names an interface of this host: the same text can be two machines.

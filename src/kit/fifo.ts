@@ -1,5 +1,5 @@
-// First in, first out, at the same small price however long it gets: taking the first out of an array moves all the others,
-// and with some ten thousands of them (a buffer full of frames of two bytes) that takes seconds. Holds no more than is in it.
+// A first-in, first-out queue that stays fast however long it gets: removing the first element of an array moves all others,
+// which takes seconds with tens of thousands of them (a buffer full of two-byte frames). Keeps no removed elements.
 
 /** So many places may stand empty at the front before the rest is moved up. */
 const maxEmpty = 1024;

@@ -1,4 +1,4 @@
-// Work that must not run beside itself: every call has its own turn, after the one before has ended, well or badly.
+// Runs calls one after another, never at the same time: each starts when the one before has ended, with success or not.
 
 export function inTurn(work: () => Promise<void>): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve();

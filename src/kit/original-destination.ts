@@ -3,14 +3,14 @@
 import { type Socket, SocketAddress } from 'node:net';
 import { loadSocketOptions } from './process/socket-option.ts';
 
-export interface Place {
+export interface OriginalDestination {
   /** In the one spelling that sockets report. */
   readonly address: string;
   readonly port: number;
 }
 
 /** Null: the kernel does not track this connection, or it is gone. One that was not led anywhere shows its own place. */
-export type ReadOriginalDestination = (socket: Socket) => Place | null;
+export type ReadOriginalDestination = (socket: Socket) => OriginalDestination | null;
 
 const SOL_IP = 0;
 const SOL_IPV6 = 41;
@@ -40,11 +40,11 @@ export async function loadOriginalDestination(): Promise<ReadOriginalDestination
   }
 }
 
-function placeInV4(value: Buffer): Place {
+function placeInV4(value: Buffer): OriginalDestination {
   return { address: value.subarray(4, 8).join('.'), port: value.readUInt16BE(2) };
 }
 
-function placeInV6(value: Buffer): Place {
+function placeInV6(value: Buffer): OriginalDestination {
   const groups = Array.from({ length: 8 }, (_, i) => value.readUInt16BE(8 + 2 * i).toString(16));
   return { address: plainSpelling(groups.join(':')), port: value.readUInt16BE(2) };
 }

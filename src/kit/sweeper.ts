@@ -1,5 +1,5 @@
-// Deadlines for many connections at the price of one timer: whoever must not live for ever joins, and is asked once
-// a second. Setting a deadline is writing a number, so the hot path pays nothing.
+// Deadlines for many connections with one timer: everything with a deadline joins and is checked once a second. Setting a
+// deadline only writes a number, so the hot path pays nothing.
 
 export interface Perishable {
   /** Milliseconds of `sweeper.nowMs`; Infinity: never. */

@@ -1,4 +1,4 @@
-// Waits for something that nobody should wait for without end.
+// Waits for a promise, but no longer than a given time.
 
 /** What `work` comes to, a failure too; after so long, what `late` says or throws. What comes later is not heard. */
 export async function waitAtMost<T, Late>(work: Promise<T>, ms: number, late: () => Late): Promise<T | Late> {

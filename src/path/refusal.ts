@@ -122,7 +122,7 @@ function generalHint(code: RefusalCode): string {
     case 'mismatch':
     case 'client':
     case 'loop':
-      return 'Send one well-formed request: the error says what is wrong with this one.';
+      return 'Correct the request: the error says what is wrong with it.';
     case 'limit':
       return 'Send less at a time, or ask the operator of the gateway to raise the limit.';
     case 'credential':
@@ -133,7 +133,7 @@ function generalHint(code: RefusalCode): string {
     case 'audit':
       return 'Tell the operator the request_id: the cause is in the log of the gateway.';
     default:
-      return 'The operator can ask `sallyport check` which rule decides this, and change the policy.';
+      return '`sallyport check` shows the operator which rule decides this; the policy can change it.';
   }
 }
 

@@ -84,7 +84,7 @@ const usualCalls: Partial<Record<GithubEffect, readonly [method: string, path: s
   'delete-repository': ['DELETE', '/repos/o/r'],
 };
 
-/** Blocked wins: whoever asks for an effect and leaves the pattern in place would wait for a question that never comes. */
+/** A block wins: with the pattern still in place, the question that `ask` promises would never come. */
 export function warnAboutBlockedAsks(
   asks: Readonly<Record<string, ReadonlySet<GithubEffect>>>,
   blocked: ReadonlyMap<string, readonly BlockedApiPattern[]>,

@@ -1,5 +1,4 @@
-// `limits`, `budgets` and `store`: from what was written to what the rooms use. Where a burst is not written, it is one
-// minute's worth. Never dials anything.
+// Compiles `limits`, `budgets` and `store`. A burst that is not written is one minute's worth. Never dials anything.
 
 import { compileRoots } from './compile-upstream.ts';
 import type {

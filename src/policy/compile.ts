@@ -21,7 +21,7 @@ import { effectsByHost, placeAllowedEffects } from './effect-places.ts';
 import { HostIndex } from './host-index.ts';
 import type { MachineFiles } from './load/machine-files.ts';
 import type { PackageFamily, PackageHosts } from './load/package-hosts.ts';
-import type { PolicyDocument } from './schema/document.ts';
+import type { YamlDocument } from './schema/document.ts';
 import { Findings } from './schema/findings.ts';
 import type { PolicyResult } from './schema/policy-error.ts';
 import type { PresetCatalog } from './schema/presets.ts';
@@ -39,7 +39,7 @@ import {
 } from './schema/settings-schema.ts';
 
 export interface CompileInput {
-  readonly document: PolicyDocument;
+  readonly document: YamlDocument;
   readonly origin: string;
   /** Relative file names in the document start here. */
   readonly directory: string;
@@ -104,7 +104,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   }
   if (budgets !== null && hasBudget(budgets) && !allow.rules.some(({ conversation }) => conversation)) {
     findings.warn(
-      'budgets are set, but no entry of `allow` is a host of models (`conversation: true`): they hold nothing',
+      'budgets are set, but no entry of `allow` is a host of models (`conversation: true`): they limit nothing',
     );
   }
   if (audit) warnAboutShares(audit, findings);
@@ -240,9 +240,9 @@ function asMap(value: unknown): Record<string, unknown> {
 function warnAboutShares(audit: z.infer<typeof auditSection>, findings: Findings): void {
   const { sandbox_bytes_per_day: share, keep_days: days, max_bytes: most } = audit;
   if (days === 0 || (share > 0 && share * (9 / 8) * (days + 1) <= most / 2)) return;
-  const what = share === 0 ? 'as much as it likes' : `${share} bytes a day`;
+  const what = share === 0 ? 'without limit' : `${share} bytes a day`;
   findings.warn(
-    `audit: one sandbox may write ${what} and nothing goes for ${days} days, so it can hold more than half of audit.max_bytes: when that is full nothing is served. Lower audit.sandbox_bytes_per_day or audit.keep_days, or raise audit.max_bytes`,
+    `audit: one sandbox may write ${what}, and no file is removed for ${days} days, so its records can fill more than half of audit.max_bytes. When that is full, nothing is served. Lower audit.sandbox_bytes_per_day or audit.keep_days, or raise audit.max_bytes`,
   );
 }
 

@@ -1,5 +1,5 @@
-// What the sections `limits`, `budgets` and `store` say, in the form in which the rooms use it. Three scopes have the same
-// keys: one sandbox, one credential whoever uses it, and all sandboxes of all gateways together. 0 is always no limit.
+// The compiled form of `limits`, `budgets` and `store`. Three scopes have the same keys: one sandbox, one credential with all
+// its users, and all sandboxes of all gateways together. 0 always means no limit.
 import type { PlainSource } from './compiled.ts';
 
 /** How much may be asked for. */

@@ -260,7 +260,7 @@ export interface ListenSettings {
   readonly mtls: readonly ListenAddress[];
   /** Addresses or subnets. */
   readonly gateway: readonly string[];
-  /** The page for people, on loopback; null: none. */
+  /** The dashboard, on loopback; null: none. */
   readonly dashboard: ListenAddress | null;
   /** Processes that serve the doors; 1: the gateway's own. */
   readonly workers: number;

@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import type { Gateway } from '../../src/gateway/contract.ts';
 import { startGateway } from '../../src/gateway/service.ts';
 import { createLog } from '../../src/kit/text/log.ts';
-import type { GrantedIdentity } from '../../src/stages/accept/tls/identity-ca.ts';
+import type { IdentityWithKey } from '../../src/stages/accept/tls/identity-ca.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { dialMtls } from '../support/mtls-client.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
@@ -49,13 +49,13 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-async function register(registration: Record<string, unknown>): Promise<GrantedIdentity> {
+async function register(registration: Record<string, unknown>): Promise<IdentityWithKey> {
   const reply = await callAdmin(gateway.summary.adminSocket, 'POST', '/internal/containers', registration);
   expect(reply.status).toBe(201);
-  return reply.json<{ grant: { identity: GrantedIdentity } }>().grant.identity;
+  return reply.json<{ grant: { identity: IdentityWithKey } }>().grant.identity;
 }
 
-function curl(identity: GrantedIdentity): Promise<ClientRun> {
+function curl(identity: IdentityWithKey): Promise<ClientRun> {
   const file = (name: string, text: string): string => {
     writeFileSync(join(home, name), text, { mode: 0o600 });
     return join(home, name);

@@ -35,7 +35,7 @@ async function failure(leading: Promise<unknown>): Promise<LaunchError> {
   return error;
 }
 
-describe('the network of a container is led home', () => {
+describe('the addresses of a container are bound in its own network', () => {
   const addresses = ['203.0.113.9', '127.0.0.53', '2001:db8::9'];
 
   test('every address becomes its own, in both families, and once more changes nothing', async () => {

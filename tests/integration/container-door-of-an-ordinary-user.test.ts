@@ -79,7 +79,7 @@ test("but none of root's, and is told why", async () => {
   try {
     const opening = openAs(uid, others.pid, others.id);
     expect(await opening.stdout.until('end')).toMatch(
-      /^LaunchError the namespaces of process \d+ may not be seen by this user \| .*or as root/,
+      /^LaunchError this user may not look at the namespaces of process \d+ \| .*or as root/,
     );
     await opening.ended;
   } finally {

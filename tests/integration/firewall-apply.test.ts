@@ -138,7 +138,7 @@ describe('sallyport firewall', () => {
       '--pin',
       pinA,
     ];
-    expect((await firewall('apply', ...words)).stdout).toContain('in the place of other rules of ours');
+    expect((await firewall('apply', ...words)).stdout).toContain('it replaced other rules of Sallyport');
     expect(await rulesetNow()).toContain('chain gateway_sends');
     expect((await firewall('apply', ...onHost)).code).toBe(0);
   });

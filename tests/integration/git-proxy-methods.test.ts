@@ -236,7 +236,7 @@ describe('both TLS libraries and both HTTP versions', () => {
 
   test.each(tableUnder(page, '## TLS library and HTTP version'))(
     '%s: by itself %s, told otherwise %s; %s',
-    async (name, byItself, toldOtherwise, result) => {
+    async (name, byItself, underHttp1, result) => {
       const { env, library, sign } = builds[name!]!;
       expect(curlVersion(library)).toContain(`${name}/`);
       const seen = async (folder: string, config: Record<string, string>): Promise<string> => {
@@ -250,7 +250,7 @@ describe('both TLS libraries and both HTTP versions', () => {
         return /ALPN: server accepted (\S+)/.exec(run.stderr)![1]!;
       };
       expect(await seen(`${name}-1`, {})).toBe(byItself);
-      expect(await seen(`${name}-2`, { 'http.version': 'HTTP/1.1' })).toBe(toldOtherwise);
+      expect(await seen(`${name}-2`, { 'http.version': 'HTTP/1.1' })).toBe(underHttp1);
       expect(result).toBe('clone and fetch pass');
     },
   );

@@ -80,13 +80,13 @@ export async function openAppGround(keyText?: string): Promise<AppGround> {
     if (method !== 'POST' || url !== '/app/installations/678/access_tokens') return [404, { message: 'Not Found' }];
     await new Promise((resolve) => setTimeout(resolve, github.delayMs));
     if (github.mintStatus !== 201) return [github.mintStatus, { message: `refused ${authorization}` }];
-    const wish = JSON.parse(body) as { repositories?: string[]; permissions: Record<string, string> };
+    const requested = JSON.parse(body) as { repositories?: string[]; permissions: Record<string, string> };
     const token = `ghs_minted${minted.length + 1}AbCdEfGhIjKlMnOp`;
-    const repositories = wish.repositories?.map((name) => `acme/${name}`) ?? null;
-    minted.push({ token, repositories, permissions: wish.permissions, revoked: false });
+    const repositories = requested.repositories?.map((name) => `acme/${name}`) ?? null;
+    minted.push({ token, repositories, permissions: requested.permissions, revoked: false });
     const expires_at = new Date(Date.now() + github.lifeMs).toISOString();
     const listed = repositories?.map((full_name) => ({ full_name }));
-    return [201, { token, expires_at, permissions: wish.permissions, repositories: listed }];
+    return [201, { token, expires_at, permissions: requested.permissions, repositories: listed }];
   }
 
   /** git over http, for those who show a token for the repository. */

@@ -118,7 +118,7 @@ describe.each(users)('a command that $who starts in bubblewrap', ({ uid, inside,
     const mounts = [{ kind: 'read-only', source: '/nonexistent/thing', target: '/opt' }] as const;
     const run = await ground.run({ ...as, command: ['touch', 'never'], mounts });
     expect(run.told.failed).toMatch(/could not be set up: .*\/nonexistent\/thing/);
-    expect(run.told.hint).toMatch(/path that is named/);
+    expect(run.told.hint).toMatch(/path in the message/);
     expect(() => statSync(join(ground.folder, 'never'))).toThrow('ENOENT');
   });
 

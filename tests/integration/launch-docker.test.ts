@@ -196,7 +196,9 @@ describe('what cannot be started is said in words', () => {
     chmodSync(join(dockerd.folder, 'docker.sock'), 0o666);
     const ran = await makeDockerDriver(dockerd.folder).runAs(54321, 'tools:1', plan(['sh']), dockerd.environment);
     expect(ran.code).toBe(1);
-    expect(ran.stderr).toContain('this user may use the Docker daemon but not enter the network of its containers');
+    expect(ran.stderr).toContain(
+      'this user may use the Docker daemon, but may not enter the network of its containers',
+    );
     expect(ran.stderr).toContain('run with sudo, use rootless Docker, or leave --image out to use bubblewrap');
     expect(await dockerd.containers()).toEqual([]);
   });

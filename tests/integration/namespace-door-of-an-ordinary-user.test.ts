@@ -67,7 +67,7 @@ for _ in range(1500):
       try {
         const { stdout } = await openAs(uid, namespace.pid);
         expect(stdout).toMatch(
-          /^LaunchError the (namespaces|network) of process \d+ may not be (seen|entered) by this user/,
+          /^LaunchError this user may not (look at the namespaces|enter the network) of process \d+/,
         );
         expect(stdout).toContain('or as root');
       } finally {

@@ -134,7 +134,7 @@ describe('a sandbox is unregistered', () => {
     await container.run(['ip', 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'eth1']);
     await soon();
     expect(removed).toEqual(['boxed']);
-    expect(reported).toEqual([expect.stringMatching(/^a sandbox is unregistered: .*: boxed: .* \(eth1, eth0\)$/)]);
+    expect(reported).toEqual([expect.stringMatching(/^a sandbox was unregistered: .*: boxed: .* \(eth1, eth0\)$/)]);
   });
 
   test('when its first process has moved to another network, where nobody would see an interface of the first', async () => {

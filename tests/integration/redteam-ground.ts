@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { startQuietGateway } from '../../src/cli/steps/quiet-gateway.ts';
 import { attackList } from '../../src/prove/redteam/attack-list.ts';
-import { type GroundPorts, prepareGround } from '../../src/prove/redteam/prepare-ground.ts';
+import { type AttackGroundPorts, prepareGround } from '../../src/prove/redteam/prepare-ground.ts';
 import {
   foreignHost,
   foreignRepository,
@@ -36,7 +36,7 @@ export async function attackWithoutControls(names: readonly string[]): Promise<M
   }
 }
 
-const loosen: NonNullable<GroundPorts['loosen']> = {
+const loosen: NonNullable<AttackGroundPorts['loosen']> = {
   policy: ({ credentials, ...document }) => ({
     ...document,
     credentials: {

@@ -6,14 +6,14 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createContext } from '../../src/cli/cli-context.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { addRedteamCommand } from '../../src/cli/redteam.ts';
-import type { Verdict } from '../../src/prove/redteam/attack.ts';
+import type { AttackVerdict } from '../../src/prove/redteam/attack.ts';
 import type { AttackResult } from '../../src/prove/redteam/run-attacks.ts';
 import { attackWithoutControls } from './redteam-ground.ts';
 
 interface Report {
   readonly ok: boolean;
   readonly launcher: string;
-  readonly counts: Record<Verdict, number>;
+  readonly counts: Record<AttackVerdict, number>;
   readonly attacks: readonly AttackResult[];
 }
 
@@ -59,7 +59,7 @@ test('every attack from inside a real sandbox is refused by us, with proof', { t
 });
 
 /** A machine without disks or /dev/mem has none to attack. */
-function isMissingHere(verdict: Verdict, evidence: string): boolean {
+function isMissingHere(verdict: AttackVerdict, evidence: string): boolean {
   return verdict === 'not run' && evidence === 'this machine has none';
 }
 

@@ -124,7 +124,7 @@ test('--docker removes what carries our label and what dead launchers left; ever
     'image sallyport-gateway:latest',
   ])
     expect(out).toContain(`removed  ${gone}`);
-  expect(out).toContain('container living is a sandbox whose launcher may still be running');
+  expect(out).toContain('container living is a sandbox whose launcher may still run');
   expect(out).toContain('image built-on-ours:latest has our label, but not one of our names');
   expect(await everything()).toEqual([
     'container living',

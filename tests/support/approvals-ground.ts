@@ -1,4 +1,4 @@
-// A desk at which people are asked, with a clock that the test moves and everything it tells written down.
+// The service that asks people, with a clock that the test moves, and everything it says kept for the test.
 
 import type { ApprovalNote, ApprovalOptions, JudgedAccessRequest } from '../../src/gateway/approvals/approval-ports.ts';
 import { ApprovalService } from '../../src/gateway/approvals/approval-service.ts';
@@ -6,7 +6,7 @@ import { ApprovalsInForce } from '../../src/gateway/approvals/approvals-in-force
 import type { AccessRequest, ApprovalSet, Asked } from '../../src/path/approvals.ts';
 
 export interface ApprovalsGround {
-  readonly desk: ApprovalService;
+  readonly service: ApprovalService;
   readonly inForce: ApprovalsInForce;
   readonly notes: ApprovalNote[];
   readonly told: ApprovalSet[];
@@ -65,7 +65,7 @@ export function openApprovals(
   const written: string[] = [];
   const now = (): number => nowMs;
   const inForce = new ApprovalsInForce({ now });
-  const desk = new ApprovalService({
+  const service = new ApprovalService({
     settings: () => ({ answerWithinMs: 120_000, held: 5, heldPerSandbox: 3 }),
     inForce,
     spread: async (set) => {
@@ -95,7 +95,7 @@ export function openApprovals(
     ...more,
   });
   return {
-    desk,
+    service,
     inForce,
     notes,
     told,

@@ -1,4 +1,4 @@
-// The authorize stage with a real desk before it: for tests of what waits, and of what an approval covers.
+// The authorize stage with the real service for approvals before it: for tests of what waits, and of what an approval covers.
 import type { ApprovalOptions } from '../../src/gateway/approvals/approval-ports.ts';
 import { ClientGone } from '../../src/path/exchange/client-gone.ts';
 import { HeaderList } from '../../src/path/exchange/header-list.ts';
@@ -28,13 +28,13 @@ export interface Sent {
 
 export function openAskingStage(
   policy: CompiledPolicy,
-  desk: Partial<ApprovalOptions> = {},
+  options: Partial<ApprovalOptions> = {},
   git: Partial<typeof noGitPorts> = {},
 ): AskingStage {
   const settings = () => ({ answerWithinMs: 120_000, held: 100, heldPerSandbox: 100 });
-  const ground = openApprovals({ settings, ...desk });
-  ground.desk.watchers.begin();
-  const ports = { ...noGitPorts, ...git, asking: ground.desk, approvals: ground.inForce };
+  const ground = openApprovals({ settings, ...options });
+  ground.service.watchers.begin();
+  const ports = { ...noGitPorts, ...git, asking: ground.service, approvals: ground.inForce };
   const limits = requestLimits({ requestsPerMinute: 1000, burst: 1000, concurrentRequests: 100 });
   const stage = createAuthorizeStage(() => made.policy, limits, ports);
   const outcome = async (flow: Identified): Promise<string> => {
@@ -60,11 +60,11 @@ export function openAskingStage(
     outcome,
     flowOf,
     async send(method, url, how) {
-      const before = ground.desk.list().length;
+      const before = ground.service.list().length;
       const flow = flowOf(method, url, how);
       const done = outcome(flow);
       // Whether it waits is decided within the turn in which it came.
-      if (ground.desk.list().length > before) {
+      if (ground.service.list().length > before) {
         flow.exchange.onAbandoned?.();
         await done;
         return 'asked';

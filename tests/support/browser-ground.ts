@@ -1,4 +1,4 @@
-// Where the page for people is tried: a real gateway that serves it, a far side that echoes, sandboxes with real curl, and
+// Where the dashboard is tried: a real gateway that serves it, a far side that echoes, sandboxes with real curl, and
 // Chromium that has come in by a one-time address.
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { openBrowser, openPage, type WatchedPage } from './browser.ts';

@@ -138,13 +138,13 @@ export async function openScene(): Promise<Scene> {
     async ask() {
       held.push(curl('claude-fix-login', ['POST https://pay.example.com/v1/refunds {"charge":"ch_1042"}']));
       held.push(curl('codex-docs', ['GET https://pay.example.com/v1/charges']));
-      const wish = {
+      const requested = {
         url: 'https://docs.example.org/reference/oauth',
         method: 'GET',
         reason: 'The login page links to this reference; I need it to fix the redirect.',
       };
       await curl('claude-fix-login', [
-        `POST http://sallyport.internal/requests ${JSON.stringify(wish).replaceAll(' ', '\\u0020')}`,
+        `POST http://sallyport.internal/requests ${JSON.stringify(requested).replaceAll(' ', '\\u0020')}`,
       ]);
     },
     async stop() {

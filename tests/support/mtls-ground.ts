@@ -13,7 +13,7 @@ import type { DoorPorts, OpenConnection } from '../../src/stages/accept/doors/do
 import { openMtlsDoor } from '../../src/stages/accept/doors/mtls-door.ts';
 import { openProxyDoor } from '../../src/stages/accept/doors/proxy-door.ts';
 import { type Ca, openCa } from '../../src/stages/accept/tls/ca.ts';
-import { type GrantedIdentity, grantIdentity, IdentityCa } from '../../src/stages/accept/tls/identity-ca.ts';
+import { grantIdentity, IdentityCa, type IdentityWithKey } from '../../src/stages/accept/tls/identity-ca.ts';
 import { createIdentityRenewal } from '../../src/stages/accept/tls/identity-renewal.ts';
 import { LeafMinter } from '../../src/stages/accept/tls/leaf.ts';
 import { describeFlow, type RecordBody } from '../../src/stages/audit/journal/record.ts';
@@ -21,7 +21,7 @@ import { createAuthorizeStage } from '../../src/stages/authorize/authorize-stage
 import { createForwardStage } from '../../src/stages/forward/forward-stage.ts';
 import { identifyForRenewal } from '../../src/stages/identify/identify-caller.ts';
 import { createIdentifyStage } from '../../src/stages/identify/identify-stage.ts';
-import type { Registered } from '../../src/stages/identify/registry/make-record.ts';
+import type { MadeRecord } from '../../src/stages/identify/registry/make-record.ts';
 import type { SandboxRegistry } from '../../src/stages/identify/registry/registry.ts';
 import { InjectStage } from '../../src/stages/inject/inject-stage.ts';
 import { noGitPorts } from './hand-made-flow.ts';
@@ -31,7 +31,7 @@ import { openTestRegistry } from './memory-registry.ts';
 import { makeSecretStore } from './secret-store.ts';
 
 /** A registration as the one who made it has it. */
-export interface KnownSandbox extends Registered, GrantedIdentity {}
+export interface KnownSandbox extends MadeRecord, IdentityWithKey {}
 
 export interface MtlsGround {
   readonly port: number;

@@ -1,4 +1,4 @@
-// A client of the page for people over a real socket: comes in by an address, keeps the cookie, sends what a browser would
+// A client of the dashboard over a real socket: comes in by an address, keeps the cookie, sends what a browser would
 // send, or whatever an attack wants it to send. Reads the stream of events.
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { PageState } from '../../src/gateway/dashboard/shapes.ts';

@@ -1,4 +1,4 @@
-// A server of the page for people with a stand-in gateway behind it: what it is fed and what it is asked are in the test's
+// A server of the dashboard with a stand-in gateway behind it: what it is fed and what it is asked are in the test's
 // hands, and so is its clock. A real socket on loopback.
 
 import type { PolicyLine } from '../../src/gateway/admin/admin-ports.ts';
@@ -19,7 +19,7 @@ export interface PageGround {
   readonly faults: string[];
   /** By what the clock of the server is ahead. */
   readonly clock: { aheadMs: number };
-  /** How many pages hold the desk's attention: 0 or 1. */
+  /** Pages that count as a person who watches: 0 or 1. */
   readonly watching: { count: number };
   /** How often a wrong token was made to wait. */
   readonly paused: { count: number };
@@ -63,7 +63,7 @@ export async function startPageGround(): Promise<PageGround> {
         answer: async (id, answer) => {
           if (answer.answer === 'approve' && answer.for === 'always') {
             const now = lineFor(answer.scope);
-            if (answer.line !== now.text) throw new LineChanged(now, 'it would write something else now', '');
+            if (answer.line !== now.text) throw new LineChanged(now, 'it would write another line now', '');
           }
           answers.push(answer);
           return { said: `${id} is answered` };

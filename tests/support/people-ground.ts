@@ -1,4 +1,4 @@
-// The desk for people as a gateway puts it together, with a feed, a journal and a policy that the test holds in its hands.
+// The approvals as a gateway puts it together, with a feed, a journal and a policy that the test holds in its hands.
 
 import { type Approvals, type ApprovalsParts, buildApprovals } from '../../src/gateway/build/build-approvals.ts';
 import type { FeedListener } from '../../src/stages/audit/feed.ts';

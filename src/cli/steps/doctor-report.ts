@@ -1,13 +1,13 @@
 // How the doctor speaks: findings under their headings, each with its fix, and one line at the end that says whether all is
 // well. Pure: text in, text out.
-import type { Finding, FindingState } from '../../prove/doctor/finding.ts';
+import type { DoctorFinding, FindingState } from '../../prove/doctor/finding.ts';
 import type { CliContext } from '../cli-context.ts';
 import { printable } from '../terminal/printable.ts';
 
 type Paint = Pick<CliContext, 'colors'>;
 
 /** The findings of one area under its heading; what is absent in one line. */
-export function describeFindings({ colors }: Paint, findings: readonly Finding[]): string {
+export function describeFindings({ colors }: Paint, findings: readonly DoctorFinding[]): string {
   const paint: Record<FindingState, (text: string) => string> = {
     ok: colors.green,
     warn: colors.yellow,
@@ -36,7 +36,7 @@ function fixLine(colors: CliContext['colors'], text: string, isFirst: boolean): 
   return `        ${isFirst ? colors.cyan('fix') : '   '}              ${text}`.trimEnd();
 }
 
-export function describeSum({ colors }: Paint, findings: readonly Finding[]): string {
+export function describeSum({ colors }: Paint, findings: readonly DoctorFinding[]): string {
   const count = (state: FindingState): number => findings.filter((finding) => finding.state === state).length;
   const [ok, warn, fail] = [count('ok'), count('warn'), count('fail')];
   const warnings = warn === 0 ? '' : `, ${colors.yellow(`${warn} ${warn === 1 ? 'warning' : 'warnings'}`)}`;

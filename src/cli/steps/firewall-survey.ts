@@ -41,7 +41,7 @@ export function addNetworkOptions(command: Command): Command {
       'a TCP port of the gateway, 53 for DNS (default: as configured); may be repeated',
       gather,
     )
-    .option('--redirect', 'lead web and DNS traffic to any address to the gateway on this host')
+    .option('--redirect', 'redirect web and DNS traffic, whatever its address, to the gateway on this host')
     .option('--config <FILE>', 'the configuration (default: the one that `sallyport up` would use)')
     .option('--docker <SOCKET>', 'the Docker socket (default: docker.socket of the configuration)');
 }
@@ -77,7 +77,7 @@ export async function surveyFirewall(context: CliContext, options: FirewallOptio
         known = await readRegistrations(context, options.gatewayContainer, socket);
       } catch (error) {
         if (!(error instanceof GatewayUnreachable)) throw error;
-        notes.push(`${error.message}: who is registered is not known, and only what was known before and --pin pass`);
+        notes.push(`${error.message}: the registrations are unknown, so only earlier known ones and --pin pass`);
       }
       const survey = await surveyMembers(plan, given, known, docker);
       const { pins } = survey.members;
@@ -151,12 +151,12 @@ function parseList(text: string): RegisteredSandbox[] {
   try {
     return asSandboxes(JSON.parse(text));
   } catch {
-    throw new GatewayUnreachable('what the gateway answered cannot be read');
+    throw new GatewayUnreachable("the gateway's answer cannot be read");
   }
 }
 
 function asSandboxes(list: unknown): RegisteredSandbox[] {
-  if (!Array.isArray(list)) throw new GatewayUnreachable('what the gateway answered cannot be read');
+  if (!Array.isArray(list)) throw new GatewayUnreachable("the gateway's answer cannot be read");
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return (list as Record<string, unknown>[]).map((record) => ({
     id: String(record.id),

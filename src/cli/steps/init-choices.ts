@@ -1,9 +1,9 @@
 // What `sallyport init` asks a person: at most three questions, each with an answer that Enter takes. Where nobody is to be asked,
 // the same answers hold, but nothing is taken for granted that a sandbox may have written.
 import type { Choices } from '../../policy/init/compose-config.ts';
-import type { GitHost, Survey } from '../../policy/init/survey.ts';
+import type { GitHost, ProjectSurvey } from '../../policy/init/survey.ts';
 import type { CliContext } from '../cli-context.ts';
-import { openQuestions, type Questions } from '../terminal/ask-person.ts';
+import { openQuestions, type Prompts } from '../terminal/ask-person.ts';
 import { printable } from '../terminal/printable.ts';
 
 export interface HowToChoose {
@@ -16,7 +16,7 @@ type Chosen = Omit<Choices, 'schema'>;
 
 export async function choose(
   context: Pick<CliContext, 'stdin' | 'isTerminal' | 'say'>,
-  survey: Survey,
+  survey: ProjectSurvey,
   how: HowToChoose,
   write?: (text: string) => unknown,
 ): Promise<Chosen> {
@@ -42,7 +42,7 @@ export async function choose(
 }
 
 async function chooseAgents(
-  questions: Questions,
+  questions: Prompts,
   context: Pick<CliContext, 'say'>,
   found: readonly string[],
 ): Promise<string[]> {
@@ -57,7 +57,7 @@ async function chooseAgents(
 }
 
 /** Hosts that a preset knows need no question, unless they may not be the user's own doing. */
-async function chooseHosts(questions: Questions, hosts: readonly GitHost[], isInDoubt: boolean): Promise<Set<string>> {
+async function chooseHosts(questions: Prompts, hosts: readonly GitHost[], isInDoubt: boolean): Promise<Set<string>> {
   const unsure = hosts.filter(({ preset }) => isInDoubt || preset === null).map(({ host }) => host);
   const known = hosts.map(({ host }) => host).filter((host) => !unsure.includes(host));
   if (unsure.length === 0) return new Set(known);

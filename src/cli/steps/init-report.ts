@@ -4,11 +4,11 @@ import { dirname } from 'node:path';
 import { quoteIfNeeded } from '../../kit/text/shell-quote.ts';
 import type { Choices } from '../../policy/init/compose-config.ts';
 import type { FoundCredential } from '../../policy/init/find-credentials.ts';
-import type { Survey } from '../../policy/init/survey.ts';
+import type { ProjectSurvey } from '../../policy/init/survey.ts';
 import type { CliContext } from '../cli-context.ts';
 import { printable } from '../terminal/printable.ts';
 
-export function describeSurvey({ colors }: Pick<CliContext, 'colors'>, survey: Survey): string {
+export function describeSurvey({ colors }: Pick<CliContext, 'colors'>, survey: ProjectSurvey): string {
   const rows: [string, readonly string[]][] = [
     ['agents', survey.agents.map(({ program }) => program)],
     ['credentials', survey.credentials.map(describeCredential)],
@@ -35,7 +35,7 @@ function describeCredential({ name, where, what }: FoundCredential): string {
   return `${name} (${what === 'environment variable' ? what : `${what},`} ${where})`;
 }
 
-function launchersOf({ launchers }: Survey): string[] {
+function launchersOf({ launchers }: ProjectSurvey): string[] {
   return [...(launchers.bubblewrap ? ['bubblewrap'] : []), ...(launchers.docker ? ['Docker (--image IMAGE)'] : [])];
 }
 
@@ -44,7 +44,7 @@ function launchersOf({ launchers }: Survey): string[] {
  * In doubt the repository is left for the user to name: a remote that a sandbox wrote would be pushed to.
  */
 export function nextCommand(
-  survey: Survey,
+  survey: ProjectSurvey,
   choices: Pick<Choices, 'agents' | 'gitHosts'>,
   isInDoubt: boolean,
   { self, config }: { readonly self: string; readonly config: string | null },

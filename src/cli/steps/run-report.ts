@@ -40,7 +40,7 @@ function describeKeys(usable: readonly string[], known: readonly CredentialStatu
   return `${joined(named)}; the sandbox has placeholders only`;
 }
 
-export interface Refused {
+export interface RefusedSummary {
   readonly method: string;
   readonly host: string;
   readonly path: string;
@@ -51,7 +51,7 @@ export interface Refused {
 export function describeRefusals(
   { colors }: Pick<CliContext, 'colors'>,
   id: string,
-  refused: readonly Refused[],
+  refused: readonly RefusedSummary[],
 ): string | null {
   if (refused.length === 0) return null;
   const last = refused.slice(-3);

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Input } from '../cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 
-export interface Questions {
+export interface Prompts {
   /** What was typed, trimmed; `otherwise` for nothing. The end of the input ends the command: nothing was done yet. */
   ask(question: string, otherwise: string): Promise<string>;
   /** Asks again when it is neither. */
@@ -15,7 +15,7 @@ export interface Questions {
 export function openQuestions(
   stdin: Input,
   write: (text: string) => unknown = (text) => process.stderr.write(text),
-): Questions {
+): Prompts {
   // One reader for all of them: lines that were typed ahead are not lost between two questions.
   const reader = createInterface({ input: stdin, terminal: false });
   const lines = reader[Symbol.asyncIterator]();

@@ -41,14 +41,14 @@ export class CommandFailed extends Error {
   }
 }
 
-export interface Verdict {
+export interface CommandVerdict {
   readonly code: ExitCode;
   /** Empty: everything has been said. */
   readonly message: string;
   readonly hint: string;
 }
 
-export function judgeError(error: unknown): Verdict {
+export function judgeError(error: unknown): CommandVerdict {
   if (error instanceof CommandFailed) return { code: error.exitCode, message: error.message, hint: error.hint };
   if (error instanceof GatewayUnreachable) {
     return { code: exitCode.unreachable, message: error.message, hint: 'Start it with: sallyport up' };

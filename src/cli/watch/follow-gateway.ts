@@ -2,12 +2,12 @@
 // until it is told to stop. While it is connected somebody watches, so that people can be asked.
 import { type AdminClient, AdminRefused, GatewayUnreachable } from '../../gateway/admin/admin-client.ts';
 import type { HealthReport } from '../../gateway/admin/admin-ports.ts';
-import type { FeedRecord, Gateway } from './watch-view.ts';
+import type { FeedRecord, WatchedGateway } from './watch-view.ts';
 
-export interface Follower {
+export interface GatewayFollower {
   onEvent(event: FeedRecord): void;
   /** Connected, or asked again how it is. */
-  onGateway(gateway: Gateway): void;
+  onGateway(gateway: WatchedGateway): void;
   /** It is gone; another attempt follows. */
   onLost(message: string): void;
 }
@@ -17,7 +17,7 @@ const againMs = 1_000;
 /** Resolves when `signal` is aborted. Throws when there is no gateway to begin with. */
 export async function followGateway(
   admin: Pick<AdminClient, 'call' | 'lines'>,
-  follower: Follower,
+  follower: GatewayFollower,
   signal: AbortSignal,
   wait: (ms: number, signal: AbortSignal) => Promise<void> = pause,
 ): Promise<void> {
@@ -37,7 +37,7 @@ export async function followGateway(
   }
 }
 
-export async function askGateway(admin: Pick<AdminClient, 'call'>): Promise<Gateway> {
+export async function askGateway(admin: Pick<AdminClient, 'call'>): Promise<WatchedGateway> {
   try {
     const { ready, version, sandboxes } = await admin.call<HealthReport>('GET', '/internal/health');
     return { ready, version, sandboxes };

@@ -7,7 +7,7 @@ import { cutTo, fillTo, widthOf, wrap } from '../terminal/fit-text.ts';
 import { printable } from '../terminal/printable.ts';
 import type { FeedRecord, WatchView } from './watch-view.ts';
 
-export interface FrameSize {
+export interface ScreenSize {
   readonly columns: number;
   readonly rows: number;
 }
@@ -19,7 +19,7 @@ const keysWhileAsked = '↑↓ select  a approve once  m for 15 min  d deny';
 const keysAlways = 'r refused only  f filter  p pause  q quit';
 
 /** At most `rows` lines of at most `columns` cells. */
-export function renderFrame(view: WatchView, size: FrameSize, colors: Colors, nowMs: number): string[] {
+export function renderFrame(view: WatchView, size: ScreenSize, colors: Colors, nowMs: number): string[] {
   const columns = Math.max(20, size.columns);
   const rows = Math.max(6, size.rows);
   const head = [...renderHead(view, columns, colors, nowMs), ...renderQuestions(view, columns, rows, colors, nowMs)];

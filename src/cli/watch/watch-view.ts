@@ -6,7 +6,7 @@ import { nothingUnfinished, splitKeys, type Unfinished } from './split-keys.ts';
 /** A request in the feed, or a note of the journal. Texts are still as they came. */
 export type FeedRecord = Readonly<Record<string, unknown>>;
 
-export interface Gateway {
+export interface WatchedGateway {
   readonly ready: boolean;
   readonly version: string;
   readonly sandboxes: number;
@@ -14,10 +14,10 @@ export interface Gateway {
 
 export type Action =
   | { readonly do: 'quit' }
-  | { readonly do: 'answer'; readonly id: string; readonly body: AnswerBody }
+  | { readonly do: 'answer'; readonly id: string; readonly body: WatchAnswer }
   | { readonly do: 'nothing' };
 
-export type AnswerBody =
+export type WatchAnswer =
   | { readonly answer: 'deny' }
   | { readonly answer: 'approve'; readonly for: 'once' }
   | { readonly answer: 'approve'; readonly for: 'minutes'; readonly minutes: number; readonly scope: 'path' };
@@ -36,7 +36,7 @@ export const settlingMs = 700;
 const nothing: Action = { do: 'nothing' };
 
 export class WatchView {
-  gateway: Gateway | null = null;
+  gateway: WatchedGateway | null = null;
   /** What was said last: of an answer, of a connection. */
   message = '';
   seen = 0;
@@ -182,7 +182,7 @@ export class WatchView {
     return nothing;
   }
 
-  #answer(body: AnswerBody, nowMs: number): Action {
+  #answer(body: WatchAnswer, nowMs: number): Action {
     const { selected } = this;
     if (selected === null) {
       this.message = 'nothing waits for an answer';

@@ -1,4 +1,4 @@
-// What the admin API needs of the rest of the gateway, handed in by `service.ts`: the stages stay strangers to it.
+// What the admin API needs from the rest of the gateway, handed in by `service.ts`, so that it knows no stage.
 // A port that refuses throws an `AdminError`; anything else it throws is our own fault and becomes a 500.
 import type { Approval, ApprovalScope, PersonsAnswer, Question } from '../../path/approvals.ts';
 import type { PolicySection } from '../../policy/explain/explain-policy.ts';
@@ -154,7 +154,7 @@ export interface AdminPorts {
   readonly questions: QuestionPorts;
   /** From now on unknown public hosts are let through to this sandbox, to read, without any credential. */
   startLearning(sandbox: string): Promise<void>;
-  /** The address of the page for people, good for one visit; null: none is served. */
+  /** The address of the dashboard, good for one visit; null: none is served. */
   dashboardAddress(): string | null;
   /** The policy as it holds for one sandbox, in sentences; `full`: with every name of a long list. Null: no such sandbox. */
   explain(sandbox: string, full?: boolean): readonly PolicySection[] | null;

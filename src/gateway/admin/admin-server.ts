@@ -96,7 +96,12 @@ async function admit(
 
 function turnAway(socket: Socket): void {
   const body = describe(
-    new AdminError(403, 'admin.peer', 'this admin socket serves its owner and root only', 'Run this as its owner.'),
+    new AdminError(
+      403,
+      'admin.peer',
+      'only the owner of this admin socket and root may use it',
+      'Run this as its owner.',
+    ),
   );
   socket.end(
     `HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
@@ -115,7 +120,7 @@ async function serve(
   response.setHeader('cache-control', 'no-store');
   try {
     if (request.headers.origin !== undefined) {
-      throw new AdminError(403, 'admin.browser', 'a request from a web page is not served here');
+      throw new AdminError(403, 'admin.browser', 'requests from web pages are refused here');
     }
     await give(await answerCall(ports, request, peers.get(request.socket) ?? null), response);
   } catch (error) {
@@ -159,7 +164,7 @@ async function giveLines(lines: (signal: AbortSignal) => AsyncIterable<object>, 
 
 function giveError(error: unknown, request: IncomingMessage, response: ServerResponse): void {
   const known =
-    asAdminError(error) ?? new AdminError(500, 'internal.error', 'the gateway failed here; its log says why');
+    asAdminError(error) ?? new AdminError(500, 'internal.error', 'the gateway had an internal error; its log says why');
   if (error instanceof MethodNotAllowed) response.setHeader('allow', error.allow);
   // A body that was not read to its end would be taken for the next request.
   if (!request.complete) response.setHeader('connection', 'close');

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { ApprovalScope, PersonsAnswer } from '../../path/approvals.ts';
 import { readJson } from './admin-body.ts';
 import { AdminError } from './admin-error.ts';
-import type { AdminCall, Route } from './routes.ts';
+import type { AdminCall, AdminRoute } from './routes.ts';
 
 const scope = z.enum(['path', 'host'], { error: 'write path or host' });
 const minutes = z.int({ error: 'write a whole number of minutes' }).min(1).max(1440);
@@ -29,7 +29,7 @@ function readAnswer(body: unknown, by: string): PersonsAnswer {
   return { ...sent, line: sent.line ?? null, by };
 }
 
-export const questionRoutes: readonly Route[] = [
+export const questionRoutes: readonly AdminRoute[] = [
   {
     path: ['internal', 'questions'],
     methods: { GET: ({ questions }) => ({ status: 200, json: { questions: questions.list() } }) },
@@ -62,7 +62,7 @@ export const questionRoutes: readonly Route[] = [
       DELETE: async ({ questions }, call) => {
         const { parameter } = call;
         if (await questions.withdraw(parameter, whoOf(call))) return { status: 204 };
-        const hint = 'It is over, or was ended. See which there are: sallyport approve';
+        const hint = 'It has ended. List the approvals in force: sallyport approve';
         throw new AdminError(404, 'admin.not-found', `no approval ${parameter} is in force`, hint);
       },
     },
@@ -74,7 +74,7 @@ export const questionRoutes: readonly Route[] = [
 ];
 
 function whoOf({ uid }: AdminCall): string {
-  return uid === null ? 'somebody on the admin socket' : `user ${uid} on the admin socket`;
+  return uid === null ? 'an unknown user of the admin socket' : `user ${uid} on the admin socket`;
 }
 
 function readScope(query: URLSearchParams): ApprovalScope {

@@ -23,16 +23,16 @@ export interface AdminCall {
 
 type Handler = (ports: AdminPorts, call: AdminCall) => Promise<AdminAnswer> | AdminAnswer;
 
-export interface Route {
+export interface AdminRoute {
   readonly path: readonly string[];
   readonly methods: Readonly<Record<string, Handler>>;
 }
 
 const noSandbox = 'See which there are: sallyport list';
 
-const routes: readonly Route[] = [
+const routes: readonly AdminRoute[] = [
   ...questionRoutes,
-  // An address that opens the page for people, once. Whoever may ask here may do anything on that page.
+  // An address that opens the dashboard, once. Whoever may ask here may do anything on that page.
   {
     path: ['internal', 'dashboard'],
     methods: {
@@ -40,13 +40,13 @@ const routes: readonly Route[] = [
         const address = ports.dashboardAddress();
         if (address === null) {
           const hint = 'Add `listen: {dashboard: 127.0.0.1:8642}` to sallyport.yaml and start the gateway again.';
-          throw new AdminError(404, 'dashboard.not-served', 'this gateway serves no page for people', hint);
+          throw new AdminError(404, 'dashboard.not-served', 'this gateway serves no dashboard', hint);
         }
         return { status: 200, json: { address } };
       },
     },
   },
-  // From here on a sandbox learns: unknown public hosts are let through to it, to read, bare.
+  // Switches learning on for a sandbox: it may then read unknown public hosts, without a credential.
   {
     path: ['internal', 'learning'],
     methods: {

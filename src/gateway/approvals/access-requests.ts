@@ -45,7 +45,7 @@ export class AccessRequests {
         urlOf(entry.accessRequest) === urlOf(accessRequest) &&
         entry.accessRequest.method === accessRequest.method,
     );
-    return found === undefined ? null : toldOf(found);
+    return found === undefined ? null : reportOf(found);
   }
 
   open(id: string, sandbox: string, accessRequest: AccessRequest, nowMs: number): ReportedAccessRequest {
@@ -54,7 +54,7 @@ export class AccessRequests {
     this.#entries.set(id, entry);
     this.#openInAll++;
     this.#makeRoom(sandbox);
-    return toldOf(entry);
+    return reportOf(entry);
   }
 
   alreadyAllowed(accessRequest: AccessRequest, nowMs: number): ReportedAccessRequest {
@@ -83,7 +83,7 @@ export class AccessRequests {
   /** The newest first. An approval ends with its time, or before it by a person. */
   of(sandbox: string, isInForce: (approval: Approval) => boolean): readonly ReportedAccessRequest[] {
     return this.#of(sandbox)
-      .map((entry) => toldOf(entry, entry.approval === null || isInForce(entry.approval)))
+      .map((entry) => reportOf(entry, entry.approval === null || isInForce(entry.approval)))
       .reverse();
   }
 
@@ -117,7 +117,7 @@ function urlOf({ scheme, host, port, path }: AccessRequest): string {
   return `${scheme}://${host}${usual ? '' : `:${port}`}${path}`;
 }
 
-function toldOf({ id, accessRequest, askedAt, approval, ...entry }: Entry, isInForce = true): ReportedAccessRequest {
+function reportOf({ id, accessRequest, askedAt, approval, ...entry }: Entry, isInForce = true): ReportedAccessRequest {
   const until = approval === null ? null : new Date(approval.untilMs).toISOString();
   const state = isInForce ? entry.state : 'over';
   return {
@@ -134,15 +134,15 @@ function toldOf({ id, accessRequest, askedAt, approval, ...entry }: Entry, isInF
 function nextStep(state: AccessRequestState, until: string | null): string {
   switch (state) {
     case 'waiting':
-      return 'A person has been asked. Look again in a while; do something else meanwhile.';
+      return 'A person has been asked. Check again later, and do something else meanwhile.';
     case 'approved':
       return until === null
         ? 'Send the request: it is allowed now.'
         : `Send the request: it is allowed until ${until}.`;
     case 'over':
-      return 'It was allowed for a while, and is not any more. Ask again if it is still needed.';
+      return 'It was allowed for some time, and that time has ended. Ask again if you still need it.';
     case 'denied':
-      return 'A person has said no. Find another way, or tell the user why it is needed.';
+      return 'A person has said no. Find another way, or tell the user why you need it.';
     case 'forgotten':
       return 'Nobody answered. Tell the user, and ask again when somebody is there.';
   }

@@ -24,7 +24,8 @@ export class LineNotAgreed extends AnswerRefused {
   readonly line: OfferedLine['preview'];
 
   constructor(line: OfferedLine['preview'], shown: string | null | undefined) {
-    const what = (shown ?? null) === null ? 'what it would write was not shown' : 'it would write something else now';
+    const what =
+      (shown ?? null) === null ? 'you have not seen the line it would write' : 'it would write another line now';
     super(
       'moved',
       what,

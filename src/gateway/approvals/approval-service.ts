@@ -119,7 +119,7 @@ export class ApprovalService implements Asking {
     const open = this.#find(id);
     const { question } = open;
     if (open.isBeingAnswered) {
-      throw new AnswerRefused('moved', `${id} is being answered by somebody else`, 'Look again in a moment.');
+      throw new AnswerRefused('moved', `somebody else is answering ${id}`, 'Look again in a moment.');
     }
     const note = noteOf(question, describeAnswer(answer), answer.by, said(question, answer));
     if (answer.answer === 'deny') {
@@ -133,7 +133,7 @@ export class ApprovalService implements Asking {
     if (answer.for === 'once') {
       if (question.requestId === null) {
         const hint = 'Approve it for some minutes (`--for 15m`), or always (`--always`).';
-        throw new AnswerRefused('not-so', `no request waits with ${id}: there is nothing to let pass once`, hint);
+        throw new AnswerRefused('not-so', `no request waits for ${id}, so it cannot be approved once`, hint);
       }
       this.#end(id, granted, note);
       return note.text;
@@ -166,7 +166,7 @@ export class ApprovalService implements Asking {
   }
 
   async startLearning(sandbox: string): Promise<void> {
-    const text = 'from now on unknown public hosts are let through to it, to read, without any credential';
+    const text = 'from now on it may read unknown public hosts, without any credential';
     this.#options.noteGrant({ text, sandbox, request: null, by: null, answer: 'learn' });
     await this.#granted.startLearning(sandbox);
   }
@@ -192,7 +192,7 @@ export class ApprovalService implements Asking {
   async #grant(question: Question, answer: ForMinutes, note: Note): Promise<Approval> {
     const { minutes, scope, by } = answer;
     if (!Number.isInteger(minutes) || minutes < 1 || minutes > 1440) {
-      throw new AnswerRefused('not-so', `${minutes} is no number of minutes`, 'Give 1 to 1440 minutes.');
+      throw new AnswerRefused('not-so', `${minutes} is not a number of minutes`, 'Give 1 to 1440 minutes.');
     }
     const approval = this.#granted.approvalOf(question, minutes, scope, by);
     this.#options.noteGrant({ ...note, text: `${note.text} (${approval.id})` });

@@ -1,7 +1,7 @@
 // Events for one reader that may be slow. Of those that only tell what passed so many are kept, and the reader is told how many
 // it lost; those about a question are never left out for them. Never makes who puts something in wait.
 
-interface Kept<T> {
+interface QueuedEvent<T> {
   readonly event: T;
   /** The question it is about; null: none, and it may be left out. */
   readonly about: string | null;
@@ -10,7 +10,7 @@ interface Kept<T> {
 export class EventQueue<T> {
   readonly #max: number;
   readonly #lostOf: (count: number) => T;
-  #events: Kept<T>[] = [];
+  #events: QueuedEvent<T>[] = [];
   /** How many of them are about no question. */
   #passing = 0;
   #lost = 0;

@@ -27,7 +27,7 @@ export function whyNoLearning({ upstream }: CompiledPolicy): string | null {
   // The names are resolved by that proxy (docs/adr/005): what it finds inside cannot be told from what is public.
   return upstream.proxy === null
     ? null
-    : 'upstream.proxy resolves the names, so the gateway cannot see whether an unknown host is a public one';
+    : 'upstream.proxy resolves the names, so the gateway cannot see whether an unknown host is public';
 }
 
 /** Names at most this often remembered as known or not, so that a flood of made-up ones costs no memory. */

@@ -64,7 +64,7 @@ export function refuseScope(asked: Asked, scope: ApprovalScope): void {
   }
   if (coveredBy(asked, scope).kind === 'effect') {
     if (scope === 'host' || repository !== null) return;
-    const message = `no repository is known by its name here, so none can be approved for longer (${effect})`;
+    const message = `the gateway does not know the name of the repository, so it cannot be approved for longer (${effect})`;
     throw new AnswerRefused('not-so', message, 'Approve it once, or on every repository it may use (`--host`).');
   }
   if (scope !== 'path') return;
@@ -74,7 +74,7 @@ export function refuseScope(asked: Asked, scope: ApprovalScope): void {
   // A server may read it in two ways (authorize/path-forms.ts), and one text is not both of them.
   if (/%2f|%5c|%3f|%23/i.test(path)) {
     const message =
-      'the path hides a sign that parts it (%2F, %3F), which servers read in two ways: for longer it is not approved alone';
+      'the path has an encoded separator (%2F, %3F), which servers read in two ways: this path alone can be approved only once';
     throw new AnswerRefused('not-so', message, 'Approve it once, or every path of the host (`--host`).');
   }
 }

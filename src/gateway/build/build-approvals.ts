@@ -125,7 +125,7 @@ export function buildApprovals(parts: ApprovalsParts): Approvals {
         throw new AdminError(
           409,
           'learning.not-here',
-          `nothing can be learned here: ${why}`,
+          `learning is not possible here: ${why}`,
           'Run it without --learn.',
         );
       }

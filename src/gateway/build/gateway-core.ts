@@ -116,7 +116,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
       onDial: parts.onDial,
       keptUpstreams: roomForKept(openFileLimit()),
       onCircuit: ({ change, ...detail }) => {
-        if (change === 'opened') log.warn('an upstream is left alone for a moment', detail);
+        if (change === 'opened') log.warn('the gateway stops calling an upstream for now', detail);
         else log.info('an upstream answers again', detail);
       },
     },

@@ -1,5 +1,5 @@
-// Keeps the time that a whole request may take, from its head to the end of its answer, tunnels and upgraded connections
-// too. Only says when it is over: what is told and written down is for who serves the request.
+// Limits the time of a whole request, from its head to the end of its answer, tunnels and upgraded connections included.
+// Only says when the time is over; answering and recording are up to the code that serves the request.
 
 import type { Perishable, Sweeper } from '../../kit/sweeper.ts';
 import { Refusal } from '../../path/refusal.ts';

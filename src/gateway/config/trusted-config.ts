@@ -13,7 +13,7 @@ export class UntrustedConfig extends Error {
   }
 }
 
-interface Surroundings {
+interface TrustPlaces {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly places: { readonly home: string };
@@ -21,7 +21,7 @@ interface Surroundings {
 
 /** Throws UntrustedConfig when the configuration that would be found by itself is in doubt. One that is named is the user's from then on. */
 export async function checkConfigIsTheUsers(
-  { env, cwd, places }: Surroundings,
+  { env, cwd, places }: TrustPlaces,
   flag: string | undefined,
 ): Promise<void> {
   const { findConfigFile } = await import('../../policy/load/load-policy.ts');

@@ -1,4 +1,4 @@
-// The page for people, on loopback, in the gateway's own process: its server, its sessions, what it is fed with. Listens only
+// The dashboard, on loopback, in the gateway's own process: its server, its sessions, what it is fed with. Listens only
 // where it was told to; who wants in needs an address with a token, which the admin socket alone gives out.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -76,7 +76,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     data.take(record);
     streams.take(record);
   });
-  if (unsubscribe === null) onFault('the page is not told of requests', new Error('the live feed has no room for it'));
+  if (unsubscribe === null)
+    onFault('the dashboard does not get requests', new Error('the live feed has no room for it'));
   const origin = `http://${isIP(servedAt.address) === 6 ? `[${servedAt.address}]` : servedAt.address}:${port}`;
   return {
     origin,
@@ -102,7 +103,7 @@ async function listen(server: Server, { host, port }: ListenAddress): Promise<Ad
     const code = error instanceof Error && 'code' in error ? error.code : '';
     if (code !== 'EADDRINUSE') throw error;
     throw new DashboardTaken(
-      `the page for people cannot be served on ${host}:${port}: another program listens there. ` +
+      `the dashboard cannot be served on ${host}:${port}: another program listens there. ` +
         'Stop it, or write another port at listen.dashboard in sallyport.yaml.',
       { cause: error },
     );

@@ -1,5 +1,5 @@
-// A finished request as the live feed tells it, as far as the page needs it, and its line in the feed. The journal's record
-// has more; whoever opens a request gets all of it.
+// A finished request as the live feed shows it: the fields that the page needs, and its line. The journal's record has more;
+// a person who opens a request gets all of it.
 import type { RequestLine } from './shapes.ts';
 
 export interface FedRecord extends RequestLine {

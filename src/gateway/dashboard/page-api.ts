@@ -63,7 +63,7 @@ const routes: readonly ApiRoute[] = [
         throw new AdminError(
           404,
           'admin.not-found',
-          'this request is not among the newest any more',
+          'this request is no longer among the newest',
           'The journal still has it: sallyport logs',
         );
       }
@@ -120,7 +120,7 @@ async function answerQuestion({ ports }: PageApiParts, { body, id }: PageCall): 
   } catch (error) {
     if (!(error instanceof LineChanged)) throw error;
     // A person agrees to what was shown. The file has changed since.
-    const words = 'the line would be another one by now: look at it again before you agree';
+    const words = 'the line has changed meanwhile: look at it again before you agree';
     return { status: 409, json: { error: words, code: 'approval.line-changed', hint: '', line: error.line } };
   }
 }
@@ -130,12 +130,7 @@ async function revoke({ ports }: PageApiParts, { id }: PageCall): Promise<ApiAns
   const found = await ports.find(id);
   const gone = found?.id === id ? await ports.unregister(id) : null;
   if (gone === null) {
-    throw new AdminError(
-      404,
-      'sandbox.not-found',
-      'no live sandbox is registered by this id',
-      'It may be gone already.',
-    );
+    throw new AdminError(404, 'sandbox.not-found', 'no sandbox is registered with this id', 'It may be gone already.');
   }
   return { status: 200, json: { unconfirmed: gone.unconfirmed } };
 }

@@ -161,8 +161,8 @@ function number(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }
 
-// Refusals by what refused them: one line for each code and rule, with the last thing that was asked for. Bounded: of too many
-// groups the one that is quiet longest goes; of too many sandboxes in a group the newest stay.
+// Refusals grouped by code and rule, each group with its latest request. Bounded: when there are too many groups, the one that
+// was quiet longest is dropped; when a group has too many sandboxes, the newest stay.
 const usualGroups = 200;
 const maxSandboxes = 20;
 const maxText = 300;

@@ -116,7 +116,7 @@ export class PageStreams {
       this.#told.set(name, known);
       this.#writeAll(eventText(name, safeJson(value)));
     } catch (error) {
-      this.#options.onFault(`the page could not be told of its ${name}`, error);
+      this.#options.onFault(`the dashboard could not be sent its ${name}`, error);
     }
   }
 
@@ -181,8 +181,8 @@ function eventText(name: string, json: string): string {
   return `event: ${name}\ndata: ${json}\n\n`;
 }
 
-// What the open pages are shown of the requests since they were last told: all of a few, of many a sample that says so. Kept
-// are never more lines than a page may be sent, so that a thousand requests a second cost what forty do.
+// Which requests the open pages are shown since the last update: all of a few, or a sample of many that says so. Never keeps
+// more lines than a page may be sent, so that a thousand requests a second cost what forty do.
 /** As many as a person can still read as they fly by, four times a second. */
 const linesPerBatch = 40;
 /** Whatever is refused, others are still seen to pass. */

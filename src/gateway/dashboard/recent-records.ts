@@ -7,7 +7,7 @@ const usualCount = 2_000;
 /** Four KiB each, where a usual record has one or two. */
 const usualBytes = 8 * 1024 * 1024;
 
-interface Kept {
+interface KeptRecord {
   readonly id: string;
   readonly json: string;
   /** One object for all records of a rule. */
@@ -16,8 +16,8 @@ interface Kept {
 
 export class RecentRecords {
   readonly #maxBytes: number;
-  readonly #ring: (Kept | undefined)[];
-  readonly #byId = new Map<string, Kept>();
+  readonly #ring: (KeptRecord | undefined)[];
+  readonly #byId = new Map<string, KeptRecord>();
   /** How many ever came, and how many of them were let go. */
   #added = 0;
   #dropped = 0;
@@ -25,7 +25,7 @@ export class RecentRecords {
 
   constructor({ maxCount = usualCount, maxBytes = usualBytes } = {}) {
     this.#maxBytes = maxBytes;
-    this.#ring = new Array<Kept | undefined>(maxCount);
+    this.#ring = new Array<KeptRecord | undefined>(maxCount);
   }
 
   get size(): number {
@@ -72,6 +72,6 @@ export class RecentRecords {
 }
 
 /** At most two bytes a character in memory. */
-function weightOf({ json }: Kept): number {
+function weightOf({ json }: KeptRecord): number {
   return json.length * 2;
 }

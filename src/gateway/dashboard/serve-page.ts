@@ -11,7 +11,7 @@ import type { PageStreams } from './page-streams.ts';
 import { isForeign } from './refuse-foreign.ts';
 import { cookieField, cookiesNamed, giveNoSession, type VisitDoor } from './visit-door.ts';
 
-export interface DashboardParts extends PageApiParts {
+export interface PageParts extends PageApiParts {
   /** Every Host by which a person may come. */
   readonly hosts: ReadonlySet<string>;
   readonly cookieName: string;
@@ -24,11 +24,7 @@ export interface DashboardParts extends PageApiParts {
 
 const maxBodyBytes = 16 * 1024;
 
-export async function servePage(
-  parts: DashboardParts,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+export async function servePage(parts: PageParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   setStrictFields(response);
   try {
     await serve(parts, request, response);
@@ -36,13 +32,13 @@ export async function servePage(
     const known = asAdminError(error);
     if (known === null || known.status >= 500) parts.onFault('the page could not be served', error);
     if (response.headersSent) return void response.destroy();
-    const said = known ?? new AdminError(500, 'internal.error', 'the gateway failed here; its log says why');
+    const said = known ?? new AdminError(500, 'internal.error', 'the gateway had an internal error; its log says why');
     closeUnlessRead(request, response);
     giveJson(response, said.status, { error: said.message, code: said.code, hint: said.hint });
   }
 }
 
-async function serve(parts: DashboardParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(parts: PageParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { headers, socket, method = '' } = request;
   const hostCount = request.rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'host').length;
   if (isForeign({ peer: socket.remoteAddress, headers, hostCount }, parts.hosts)) {
@@ -90,13 +86,13 @@ function wordOf(path: string, query: URLSearchParams, headers: IncomingHttpHeade
   return path === '/api/events' ? query.get('word') : null;
 }
 
-function giveAsset({ assets }: DashboardParts, method: string, path: string, response: ServerResponse): void {
+function giveAsset({ assets }: PageParts, method: string, path: string, response: ServerResponse): void {
   const asset = method === 'POST' ? undefined : assets.get(path);
   if (asset === undefined) give(response, 404, 'text/plain; charset=utf-8', 'there is nothing at this path\n');
   else give(response, 200, asset.type, asset.body);
 }
 
-function sessionOf({ sessions, cookieName }: DashboardParts, field: string | undefined): PageSession | null {
+function sessionOf({ sessions, cookieName }: PageParts, field: string | undefined): PageSession | null {
   for (const value of cookiesNamed(cookieName, field)) {
     const session = sessions.find(value);
     if (session !== null) return session;
@@ -116,7 +112,7 @@ function stepsOf(path: string): string[] {
   try {
     return path.split('/').map(decodeURIComponent);
   } catch {
-    throw new AdminError(400, 'admin.bad-request', 'the path is not encoded as paths are');
+    throw new AdminError(400, 'admin.bad-request', 'the path is not validly percent-encoded');
   }
 }
 

@@ -1,4 +1,4 @@
-// What the page for people is told, as JSON: what its server gives and its scripts read. Types only. Every text in it may
+// What the dashboard is told, as JSON: what its server gives and its scripts read. Types only. Every text in it may
 // come from a sandbox: the page shows it as text and never as anything else. No value of a credential is in any of it.
 import type { Approval, Question } from '../../path/approvals.ts';
 import type { CredentialStatus, LiveControl } from '../admin/admin-ports.ts';

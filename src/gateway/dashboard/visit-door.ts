@@ -51,7 +51,7 @@ export class VisitDoor {
 /** In words, for whoever can do something about it. */
 export function giveNoSession(response: ServerResponse): void {
   const words =
-    'This page opens by an address that works once and for ten minutes. Run <code>sallyport dashboard</code> for a new one.';
+    'The address of this page works once, within ten minutes. Run <code>sallyport dashboard</code> for a new one.';
   giveWords(response, 401, 'You are not signed in', words);
 }
 

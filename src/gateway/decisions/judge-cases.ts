@@ -36,7 +36,7 @@ const nobodyToAsk: Omit<RehearsePorts, 'preview'> = {
   lfsTickets: {
     find: () => {
       throw new Undecided(
-        'it depends on the ticket in its address, which only the gateway that gave it out knows',
+        'it depends on the ticket in its address, which only the gateway that issued it knows',
         'built-in: LFS objects by ticket',
       );
     },

@@ -162,7 +162,7 @@ export function rehearseRules(
   return decide(policy, sandbox, canonical, headers);
 }
 
-/** A push is no text, and nobody sends one that is empty, nor an empty wish to LFS; a read has no body. */
+/** A push is not text. Nobody sends an empty push or an empty LFS batch, so an empty body means: not known. A read has no body. */
 function bodyOf(method: string, { git }: Permission, body: string | null): string | null {
   if (git?.operation === 'receive-pack') return null;
   if (method === 'GET' || method === 'HEAD') return body ?? '';
@@ -254,5 +254,5 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 function nobody(): never {
-  throw new Error('a request that nobody has sent is not answered');
+  throw new Error('a rehearsed request is never answered');
 }

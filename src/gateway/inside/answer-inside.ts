@@ -88,8 +88,8 @@ async function tellRefusals(flow: Authorized, api: InsideApi, id: string | null)
     return tell(flow, 200, refusalsPage(refusals.slice(0, Math.min(Number(asked ?? maxShown), maxShown))));
   const found = refusals.find(({ requestId }) => requestId === id);
   if (found !== undefined) return tell(flow, 200, refusalPage(found));
-  const error = 'no refusal of this sandbox with that id is remembered';
-  return tellProblem(flow, { status: 404, error, hint: 'Those that are remembered: http://sallyport.internal/why' });
+  const error = 'no recent refusal of this sandbox has that id';
+  return tellProblem(flow, { status: 404, error, hint: 'See the recent ones: http://sallyport.internal/why' });
 }
 
 async function reportAccessRequests(flow: Authorized, api: InsideApi, id: string | null): Promise<OwnAnswer> {
@@ -97,8 +97,8 @@ async function reportAccessRequests(flow: Authorized, api: InsideApi, id: string
   if (id === null) return tell(flow, 200, accessRequestsPage(accessRequests));
   const found = accessRequests.find((accessRequest) => accessRequest.id === id);
   if (found !== undefined) return tell(flow, 200, accessRequestPage(found));
-  const error = 'this sandbox has asked for nothing under that id';
-  return tellProblem(flow, { status: 404, error, hint: 'What it asked for: http://sallyport.internal/requests' });
+  const error = 'this sandbox has no access request with that id';
+  return tellProblem(flow, { status: 404, error, hint: 'See all of them: http://sallyport.internal/requests' });
 }
 
 async function takeAccessRequest(
@@ -140,11 +140,11 @@ async function takeAccessRequest(
 function notAsked(flow: Authorized, why: 'too-many' | 'nobody-watches'): OwnAnswer {
   const fields = [['Retry-After', '60']] as const;
   if (why === 'too-many') {
-    const error = 'too many of these requests wait for a person already';
+    const error = 'too many of your requests already wait for a person';
     const hint = 'Wait for an answer to those: http://sallyport.internal/requests';
     return tellProblem(flow, { status: 429, code: 'approval.too-many', error, hint, fields });
   }
-  const error = 'nobody is watching, so nobody would see this request: it was not taken';
+  const error = 'nobody is watching, so nobody would see this request: it was not accepted';
   const hint =
     'Tell your user to open the dashboard (`sallyport dashboard`) or to run `sallyport watch`, then send it again.';
   return tellProblem(flow, { status: 503, code: 'approval.unwatched', error, hint, fields });

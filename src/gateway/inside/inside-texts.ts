@@ -5,10 +5,10 @@ import type { PolicySection } from '../../policy/explain/explain-policy.ts';
 import { type Content, plain } from './inside-answer.ts';
 
 const addresses: readonly (readonly [method: string, path: string, about: string])[] = [
-  ['GET', '/why', 'what was refused lately and what would make it pass (/why?n=5, /why/REQUEST_ID)'],
+  ['GET', '/why', 'what was refused lately, and what would let it pass (/why?n=5, /why/REQUEST_ID)'],
   ['GET', '/policy', 'what this sandbox may do'],
   ['POST', '/requests', 'ask a person: url (or host), method, reason; as JSON or as a form'],
-  ['GET', '/requests', 'what you asked for, and what became of it (/requests/ID)'],
+  ['GET', '/requests', 'what you asked for, and the answers (/requests/ID)'],
   ['GET', '/agents.md', 'a text about this page for AGENTS.md or CLAUDE.md'],
 ];
 
@@ -77,7 +77,7 @@ function accessRequestText({ id, state, method, url, askedAt, until, next }: Rep
   // What the policy allows already was asked of nobody, and has no id.
   const title = id === 'none' ? 'allowed' : `${id}  ${how}`;
   const lines = [`${title}  ${method} ${url}`, `  asked at ${askedAt}`, `  ${next}`];
-  if (state === 'waiting') lines.push(`  what became of it: ${statusUrl(id)}`);
+  if (state === 'waiting') lines.push(`  its status: ${statusUrl(id)}`);
   return `${lines.map(line).join('\n')}\n`;
 }
 

@@ -13,7 +13,7 @@ const known: readonly string[] = ['url', 'host', 'method', 'reason'];
 export type AccessRequestReading = { readonly accessRequest: AccessRequest } | { readonly problem: string };
 
 type Fields = ReadonlyMap<string, string>;
-type Place = Pick<AccessRequest, 'scheme' | 'host' | 'port' | 'path'>;
+type RequestedPlace = Pick<AccessRequest, 'scheme' | 'host' | 'port' | 'path'>;
 
 export function readAccessRequest(body: Buffer): AccessRequestReading {
   const fields = readFields(body);
@@ -50,7 +50,7 @@ function readJson(text: string): Fields | { readonly problem: string } {
   try {
     value = JSON.parse(text);
   } catch {
-    return { problem: 'the body begins like JSON but is none' };
+    return { problem: 'the body begins like JSON but is not valid JSON' };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problem: 'the body must be one JSON object' };
@@ -72,7 +72,7 @@ function readForm(text: string): Fields | { readonly problem: string } {
   return fields;
 }
 
-function readPlace(fields: Fields): Place | { readonly problem: string } {
+function readPlace(fields: Fields): RequestedPlace | { readonly problem: string } {
   const url = fields.get('url');
   const host = fields.get('host');
   if (url !== undefined && host !== undefined) return { problem: 'give "url" or "host", not both' };
@@ -85,7 +85,7 @@ function readPlace(fields: Fields): Place | { readonly problem: string } {
 }
 
 /** Read by hand: a URL parser would make a name of what is none, and decode where nothing must be decoded. */
-function readUrl(text: string): Place | { readonly problem: string } {
+function readUrl(text: string): RequestedPlace | { readonly problem: string } {
   const parts = /^(https?):\/\/([^/?#\\]*)([^?#]*)/i.exec(text);
   if (parts === null) return { problem: '"url" must begin with https:// or http://' };
   const authority = parts[2]!;
@@ -93,7 +93,7 @@ function readUrl(text: string): Place | { readonly problem: string } {
   const scheme = parts[1]!.toLowerCase() === 'https' ? 'https' : 'http';
   const written = /:(\d{1,5})$/.exec(authority);
   const port = written === null ? (scheme === 'https' ? 443 : 80) : Number(written[1]);
-  if (port < 1 || port > 65535) return { problem: '"url" has a port that there is not' };
+  if (port < 1 || port > 65535) return { problem: '"url" has a port that does not exist' };
   const name = parseHostName(written === null ? authority : authority.slice(0, written.index));
   if ('problem' in name) return { problem: `"url": ${name.problem}` };
   const path = readPath(parts[3]!);
@@ -107,7 +107,7 @@ function readPath(raw: string): string | { readonly problem: string } {
   try {
     path = decodeURIComponent(raw === '' ? '/' : raw);
   } catch {
-    return { problem: 'the path of "url" is not encoded as it should be' };
+    return { problem: 'the path of "url" is not validly percent-encoded' };
   }
   if (path.length > maxPath) return { problem: `the path of "url" is longer than ${maxPath} characters` };
   if (path.includes('*')) return { problem: 'the path of "url" has a * in it: name one path, a person can allow more' };
@@ -126,7 +126,7 @@ function readReason(text: string | undefined): { readonly text: string } | { rea
   const reason = replaceUnseen(text ?? '', ' ')
     .replace(/ {2,}/g, ' ')
     .trim();
-  if (reason === '') return { problem: 'a "reason" is missing: a person decides by it' };
+  if (reason === '') return { problem: '"reason" is missing: a person needs it to decide' };
   if (reason.length > maxReason) return { problem: `the "reason" is longer than ${maxReason} characters` };
   return { text: reason };
 }

@@ -131,7 +131,7 @@ export interface SallyportGateway extends AsyncDisposable {
   /** The certificate that sandboxes must trust. */
   readonly caPath: string;
   readonly warnings: readonly string[];
-  /** The address of the page for people, good for one visit; null: the policy has no `listen.dashboard`. */
+  /** The address of the dashboard, good for one visit; null: the policy has no `listen.dashboard`. */
   dashboard(): string | null;
   /** Lets a sandbox in. `proof` is what it needs to prove itself: it is told once. Rejects with `status`, `code` and `hint`. */
   register(registration: Registration): Promise<Registered>;

@@ -10,14 +10,14 @@ import { checkConfigIsTheUsers, UntrustedConfig } from '../config/trusted-config
 import type { StartOptions } from '../contract.ts';
 import type { PolicyDocument } from './library-gateway.ts';
 
-interface Surroundings {
+interface PolicyPlaces {
   /** The state directory, which knows where sandboxes could write. */
   readonly home: string;
   /** Where a `sallyport.yaml` is looked for. */
   readonly cwd: string;
 }
 
-export class PolicySource {
+export class LibraryPolicy {
   /** Null: it is a file. */
   #text: string | null;
   readonly #file: string | null;
@@ -27,8 +27,8 @@ export class PolicySource {
     this.#text = text;
   }
 
-  static async find(config: string | PolicyDocument | undefined, { home, cwd }: Surroundings): Promise<PolicySource> {
-    if (typeof config === 'object') return new PolicySource(null, textOf(config));
+  static async find(config: string | PolicyDocument | undefined, { home, cwd }: PolicyPlaces): Promise<LibraryPolicy> {
+    if (typeof config === 'object') return new LibraryPolicy(null, textOf(config));
     const { env, home: userHome } = thisMachine();
     try {
       await checkConfigIsTheUsers({ env, cwd, places: { home } }, config);
@@ -37,7 +37,7 @@ export class PolicySource {
       throw new LaunchError(error.message, 'Read it. If it is yours, name it: config: FILE');
     }
     const file = findConfigFile({ flag: config, env, cwd, home: userHome });
-    return new PolicySource(file === null ? null : resolve(cwd, file), null);
+    return new LibraryPolicy(file === null ? null : resolve(cwd, file), null);
   }
 
   asStartOptions(): Pick<StartOptions, 'config' | 'document'> {
@@ -61,7 +61,7 @@ function textOf(config: PolicyDocument): string {
   try {
     return JSON.stringify(config, null, 2);
   } catch (error) {
-    const message = `it cannot be written down: ${error instanceof Error ? error.message : error}`;
+    const message = `it cannot be written as YAML: ${error instanceof Error ? error.message : error}`;
     throw new PolicyRejected([{ file: policyInCode, line: 1, column: 1, path: '', message }]);
   }
 }

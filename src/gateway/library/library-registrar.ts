@@ -1,4 +1,4 @@
-// What the two doors of the library share, and nobody outside sees: the registrar of a gateway that a sandbox joins, the log, and the
+// What the two entry points of the library share internally: the registrar of a gateway that a sandbox joins, the log, and the
 // journal as records of requests.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createLog, type Log } from '../../kit/text/log.ts';

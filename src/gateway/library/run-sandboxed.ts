@@ -13,7 +13,7 @@ import type { AdminPorts } from '../admin/admin-ports.ts';
 import { type OwnGateway, startOwnGateway } from '../own-gateway.ts';
 import { registrarOfGateway } from '../sandboxes/sandbox-registrar.ts';
 import type { PolicyDocument, RecordFilter, SallyportGateway } from './library-gateway.ts';
-import { PolicySource } from './library-policy.ts';
+import { LibraryPolicy } from './library-policy.ts';
 import type { RequestRecord } from './library-record.ts';
 import { logOf, recordsOf, registrarOf } from './library-registrar.ts';
 
@@ -106,7 +106,7 @@ const maxRefusals = 200_000;
 export async function runSandboxed(options: SandboxOptions): Promise<SandboxRun> {
   const { signal } = options;
   signal?.throwIfAborted();
-  if (options.command.length === 0) throw new TypeError('command is empty: name a program');
+  if (options.command.length === 0) throw new TypeError('the command is empty: name a program');
   const cwd = resolve(options.cwd ?? process.cwd());
   const mounts = (options.mounts ?? []).map((mount) => asRequested(mount, cwd));
   // As it is now, and before a program of ours is looked for: what it can write to is not trusted from here on.
@@ -150,7 +150,7 @@ export async function runSandboxed(options: SandboxOptions): Promise<SandboxRun>
 }
 
 async function startOwn(options: SandboxOptions, home: string, cwd: string): Promise<OwnGateway> {
-  const source = await PolicySource.find(options.config, { home, cwd });
+  const source = await LibraryPolicy.find(options.config, { home, cwd });
   return startOwnGateway({
     ...source.asStartOptions(),
     home,

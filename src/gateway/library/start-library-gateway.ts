@@ -9,7 +9,7 @@ import type { Gateway } from '../contract.ts';
 import { loadService } from '../load-service.ts';
 import { registrarOfGateway } from '../sandboxes/sandbox-registrar.ts';
 import type { GatewayOptions, PolicyDocument, SallyportGateway } from './library-gateway.ts';
-import { PolicySource } from './library-policy.ts';
+import { LibraryPolicy } from './library-policy.ts';
 import { logOf, recordsOf, rememberRegistrar } from './library-registrar.ts';
 
 /** Who has answered, as the journal says it. */
@@ -25,7 +25,7 @@ const ownProgram = 'the program that runs the gateway';
 export async function startGateway(options: GatewayOptions = {}): Promise<SallyportGateway> {
   if (options.sealMemory === true) sealMemory();
   const home = resolve(options.home ?? findHome());
-  const source = await PolicySource.find(options.config, { home, cwd: process.cwd() });
+  const source = await LibraryPolicy.find(options.config, { home, cwd: process.cwd() });
   const start = await loadService();
   const gateway = await start({
     ...source.asStartOptions(),
@@ -38,7 +38,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Sallyp
   return openGateway(gateway, home, source);
 }
 
-function openGateway(gateway: Gateway, home: string, source: PolicySource): SallyportGateway {
+function openGateway(gateway: Gateway, home: string, source: LibraryPolicy): SallyportGateway {
   const { admin, summary } = gateway;
   const over = new AbortController();
   let stopping: Promise<void> | null = null;

@@ -7,7 +7,7 @@ import { canonicalRepository } from '../../kit/text/repository-name.ts';
 import type { Identified, Permission } from '../../path/flow.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { GithubQuestions } from '../../stages/authorize/github/github-ports.ts';
-import { AnsweredWithStatus, type AskPorts, askUpstream, type Question } from './ask-upstream.ts';
+import { AnsweredWithStatus, type AskPorts, askUpstream, type UpstreamQuestion } from './ask-upstream.ts';
 
 const maxAnswerBytes = 4 * 1024 * 1024;
 const rememberMs = 10 * 60_000;
@@ -17,7 +17,7 @@ const pullAnswer = z.object({
   base: z.object({ ref: z.string() }),
 });
 const repositoryAnswer = z.object({ full_name: z.string() });
-interface Asking {
+interface GithubQuestion {
   readonly flow: Identified;
   readonly permission: Permission;
   readonly signal: AbortSignal;
@@ -26,7 +26,11 @@ interface Asking {
 export function createGithubQuestions(ports: AskPorts): GithubQuestions {
   const remembered = new LRUCache<string, { readonly repository: string | null }>({ max: 10_000, ttl: rememberMs });
 
-  async function remember(asking: Asking, key: string, ask: () => Promise<string | null>): Promise<string | null> {
+  async function remember(
+    asking: GithubQuestion,
+    key: string,
+    ask: () => Promise<string | null>,
+  ): Promise<string | null> {
     // By sandbox: what the credential of one can see, that of another may not.
     const { flow, permission } = asking;
     const full = `${flow.sandbox.id} ${permission.credential ?? ''} ${flow.canonical.host} ${key}`;
@@ -70,7 +74,7 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: unknown, flow: I
 }
 
 function noAnswer({ canonical: { host } }: Identified, cause: unknown): Refusal {
-  return new Refusal('upstream.protocol', `${host} answered a question of the gateway with something else`, { cause });
+  return new Refusal('upstream.protocol', `${host} gave an answer that the gateway does not understand`, { cause });
 }
 
 /** GitHub says 404 for what the credential may not see. Every other status is a failure, and tells nothing of the repository. */
@@ -82,12 +86,12 @@ function notThere(error: unknown): null {
 
 async function askJson(
   ports: AskPorts,
-  { flow, permission, signal }: Asking,
+  { flow, permission, signal }: GithubQuestion,
   method: 'GET' | 'POST',
   path: string,
   body: Buffer | null,
 ): Promise<unknown> {
-  const question: Question = {
+  const question: UpstreamQuestion = {
     operation: null,
     method,
     target: `${prefixOf(flow, path)}${path}`,

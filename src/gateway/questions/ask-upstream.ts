@@ -28,7 +28,7 @@ export interface Asker {
   readonly signal: AbortSignal;
 }
 
-export interface Question {
+export interface UpstreamQuestion {
   /** Null: not one of git. */
   readonly operation: GitOperation | null;
   readonly method: 'GET' | 'POST';
@@ -62,7 +62,7 @@ const rule = 'built-in: a push is judged by what it would change';
 export async function askUpstream(
   ports: AskPorts,
   asker: Asker,
-  question: Question,
+  question: UpstreamQuestion,
   take: (chunk: Buffer) => Promise<void> | void,
 ): Promise<void> {
   const first = await askOnce(ports, asker, question, take);
@@ -76,7 +76,7 @@ export async function askUpstream(
 async function askOnce(
   ports: AskPorts,
   asker: Asker,
-  question: Question,
+  question: UpstreamQuestion,
   take: (chunk: Buffer) => Promise<void> | void,
 ): Promise<'answered' | Refusal> {
   const { host } = asker.flow.canonical;
@@ -105,7 +105,12 @@ function note({ flow: { trail } }: Asker, outcome: string): void {
   if (trail.steps.length < maxNotes) trail.mark('question', outcome);
 }
 
-async function run(ports: AskPorts, asker: Asker, question: Question, exchange: QuestionExchange): Promise<void> {
+async function run(
+  ports: AskPorts,
+  asker: Asker,
+  question: UpstreamQuestion,
+  exchange: QuestionExchange,
+): Promise<void> {
   const headers = HeaderList.from(question.headers).append('User-Agent', 'sallyport');
   if (question.body !== null) headers.append('Content-Length', String(question.body.length));
   const { operation, method } = question;
@@ -118,7 +123,7 @@ async function run(ports: AskPorts, asker: Asker, question: Question, exchange: 
 function consumerOf(
   head: ResponseHead,
   host: string,
-  question: Question,
+  question: UpstreamQuestion,
   take: (chunk: Buffer) => Promise<void> | void,
 ): AnswerConsumer {
   if (head.status !== 200) return wordsOf(head, host, question);
@@ -150,7 +155,7 @@ function isOfType(type: string, expected: string | RegExp): boolean {
 }
 
 /** Reads as much of an unwelcome answer as an operator wants to see, and ends in the refusal that it amounts to. */
-function wordsOf(head: ResponseHead, host: string, question: Question): AnswerConsumer {
+function wordsOf(head: ResponseHead, host: string, question: UpstreamQuestion): AnswerConsumer {
   const pieces: Buffer[] = [];
   let bytes = 0;
   const end = (): never => {
@@ -169,13 +174,13 @@ function wordsOf(head: ResponseHead, host: string, question: Question): AnswerCo
   };
 }
 
-function unwelcome(host: string, { operation }: Question, cause: AnsweredWithStatus): Refusal {
+function unwelcome(host: string, { operation }: UpstreamQuestion, cause: AnsweredWithStatus): Refusal {
   const { status } = cause;
   const judged = operation === null ? 'this call' : 'this push';
   if (status === 401 || status === 403 || status === 404) {
     return new Refusal(
       'push.undecided',
-      `${judged} cannot be judged: ${host} refused the question that the gateway asks about it (status ${status})`,
+      `${judged} cannot be judged: ${host} refused to answer the gateway's question about it (status ${status})`,
       {
         rule,
         hint: 'The operator must give the gateway a credential that may read this repository, not only write to it.',
@@ -190,7 +195,7 @@ function unwelcome(host: string, { operation }: Question, cause: AnsweredWithSta
         : 'Push to the address that the repository has now: `git remote set-url` changes it.';
     return new Refusal(
       'push.undecided',
-      `${judged} cannot be judged: ${host} says that the repository is to be found elsewhere (status ${status})`,
+      `${judged} cannot be judged: ${host} says that the repository has moved (status ${status})`,
       { rule, hint, cause },
     );
   }

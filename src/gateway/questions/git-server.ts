@@ -22,7 +22,7 @@ import type { Commit } from '../../protocols/git/objects/object-commit.ts';
 import { PackStore } from '../../protocols/git/objects/pack-store.ts';
 import { OverBudget, WorkBudget } from '../../protocols/git/objects/work-budget.ts';
 import type { GitServer, OpenGitServer, RemoteObject } from '../../stages/authorize/git/git-server.ts';
-import { type Asker, type AskPorts, askUpstream, type Question } from './ask-upstream.ts';
+import { type Asker, type AskPorts, askUpstream, type UpstreamQuestion } from './ask-upstream.ts';
 
 export interface GitServerPorts extends AskPorts {
   /** Where an answer goes that is too large for memory. */
@@ -123,7 +123,7 @@ class AskedServer implements GitServer {
         if (shallow.some((id) => commits.has(id))) {
           throw new GitWireError(
             'unsupported',
-            'the repository on the git server is shallow: its history cannot be told',
+            'the repository on the git server is shallow: its history cannot be read',
           );
         }
         return commits;
@@ -171,7 +171,7 @@ class AskedServer implements GitServer {
     const { filter, shallow } = await this.#abilities();
     let missing = ids;
     for (let round = 0; missing.length > 0; round++) {
-      if (round === maxRounds) throw new GitWireError('too-large', 'objects so nested that they cannot be had by id');
+      if (round === maxRounds) throw new GitWireError('too-large', 'objects nested too deeply to be asked for by id');
       const wants = missing;
       const question: FetchQuestion = {
         wants,
@@ -226,7 +226,7 @@ class AskedServer implements GitServer {
     }
   }
 
-  #ask(question: Question, take: (chunk: Buffer) => Promise<void> | void): Promise<void> {
+  #ask(question: UpstreamQuestion, take: (chunk: Buffer) => Promise<void> | void): Promise<void> {
     if (++this.#questions > maxQuestions) {
       throw new OverBudget(`judging this push takes more than ${maxQuestions} questions to the server`);
     }
@@ -263,7 +263,7 @@ class AskedServer implements GitServer {
   }
 }
 
-function advertisement(path: string): Question {
+function advertisement(path: string): UpstreamQuestion {
   return {
     operation: 'advertise-upload',
     method: 'GET',
@@ -275,7 +275,7 @@ function advertisement(path: string): Question {
   };
 }
 
-function uploadPack(path: string, body: Buffer, maxAnswerBytes: number): Question {
+function uploadPack(path: string, body: Buffer, maxAnswerBytes: number): UpstreamQuestion {
   const answerType = 'application/x-git-upload-pack-result';
   return {
     operation: 'upload-pack',

@@ -7,7 +7,7 @@ import type { Log } from '../../kit/text/log.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { DockerWitness } from '../../stages/identify/docker/docker-witness.ts';
 import { LabelledContainers, type LabelParts } from '../../stages/identify/docker/labelled-containers.ts';
-import type { Registration } from '../../stages/identify/registry/registration.ts';
+import type { RegistrationRequest } from '../../stages/identify/registry/registration.ts';
 import type { SandboxRegistry } from '../../stages/identify/registry/registry.ts';
 import type { SandboxRecord } from '../../stages/identify/registry/sandbox-record.ts';
 
@@ -84,7 +84,7 @@ export class DockerSandboxes {
   }
 
   /** The registry's witness: a registration that names a container, with what Docker says of it in it. */
-  async resolve(asked: Registration): Promise<Registration> {
+  async resolve(asked: RegistrationRequest): Promise<RegistrationRequest> {
     try {
       return await this.#open().witness.resolve(asked, this.#parts.policy().docker.network);
     } finally {

@@ -50,7 +50,7 @@ export class NamespaceSandboxes {
   /** Returns the certificate (PEM) that the sandbox is to trust. Rejects with a LaunchError. */
   async open(record: SandboxRecord, pid: number): Promise<string> {
     const holder = whoHolds(pid);
-    // What the launcher made, it has led home itself.
+    // The launcher has already bound the addresses of the namespaces it made.
     if (record.containerId !== null) await bindContainerAddresses(pid, record.containerId);
     const ports = new Set([443, 80, ...this.#parts.policy().allow.flatMap((rule) => rule.ports)]);
     const opening = openNamespaceDoor({ pid, ports: [...ports] });
@@ -79,7 +79,7 @@ export class NamespaceSandboxes {
       const change = whatBecameOf(holder);
       if (change === null) continue;
       this.#holders.delete(id);
-      if (change !== 'ended') this.#parts.report('a sandbox is unregistered: its network has changed', { id, change });
+      if (change !== 'ended') this.#parts.report('a sandbox was unregistered: its network has changed', { id, change });
       this.#parts.unregister(id).catch(this.#parts.onFailure);
     }
   }

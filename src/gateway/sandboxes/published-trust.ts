@@ -54,7 +54,7 @@ export async function publishTrust({ folder, caPem, gitHosts, home = [] }: Publi
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
     throw new Error(
-      `what sandboxes are to read cannot be written to ${folder} (${code}). Name a folder with --publish that user ${process.geteuid?.()} may write to.`,
+      `the files for sandboxes cannot be written to ${folder} (${code}). Name a folder with --publish that user ${process.geteuid?.()} may write to.`,
       { cause },
     );
   }

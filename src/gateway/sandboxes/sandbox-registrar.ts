@@ -37,7 +37,7 @@ export function registrarOfSocket(admin: AdminClient): SandboxRegistrar {
 function asNamespaceGrant(id: string, grant: Grant): NamespaceGrant {
   const { ca_certificate: caCertificate, proxy_url: proxyUrl } = grant;
   if (caCertificate === undefined || proxyUrl === undefined) {
-    throw new Error('the gateway does not open doors in namespaces: it is of an older version. Start it anew.');
+    throw new Error('the running gateway is of an older version and does not open doors in namespaces. Restart it.');
   }
   const { git_hosts: gitHosts = [], credentials = [], logins = [] } = grant;
   return { id, caCertificate, proxyUrl, gitHosts, credentials, logins };

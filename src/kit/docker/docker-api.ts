@@ -34,7 +34,7 @@ export interface EventStream {
 
 export interface EventHandlers {
   event(event: DockerEvent): void;
-  /** Once, when the stream is over, unless it was closed by us. */
+  /** Called once when the stream ends, unless we closed it. */
   ended(error: DockerError): void;
 }
 
@@ -84,7 +84,7 @@ export class DockerApi {
       answer.destroy();
       handlers.ended(asDockerError(error, this.socket));
     };
-    // An interrupted stream ends in several ways; the first one is told.
+    // An interrupted stream ends with several events; only the first is reported.
     answer.once('close', () => end(new Error('it ended its stream of events')));
     answer.on('error', end);
     readLines(answer, end, (line) => {

@@ -72,7 +72,7 @@ export class DockerEvents {
     const { api, onEvent, onUp } = this.#parts;
     let endedEarly: DockerError | null = null;
     try {
-      // Docker sends the head of its answer before it begins to listen: what happens between is told by asking from this second on.
+      // Docker sends the head of its answer before it listens for events. Asking from this second on covers the gap.
       const stream = await api.openEvents(Math.floor(Date.now() / 1000), {
         event: onEvent,
         ended: (error) => {

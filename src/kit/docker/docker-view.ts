@@ -11,10 +11,10 @@ const reference = '[A-Za-z0-9][A-Za-z0-9_.-]{0,127}';
 const imageId = '(?:sha256(?::|%3A))?[0-9a-f]{64}';
 const query = '(?:\\?[\\x21-\\x7e]*)?';
 
-type Answer = (api: DockerApi, named: string, asked: URLSearchParams) => Promise<unknown>;
+type ViewRoute = (api: DockerApi, named: string, asked: URLSearchParams) => Promise<unknown>;
 
 /** What is answered, by path. A version in front is taken and means nothing: Docker is asked in its own. */
-const questions: readonly (readonly [RegExp, Answer])[] = [
+const questions: readonly (readonly [RegExp, ViewRoute])[] = [
   [path('/version'), (api) => api.version()],
   [path('/containers/json'), (api) => api.listContainers()],
   [path(`/containers/(${reference})/json`), (api, named) => api.inspectContainer(named)],
@@ -82,7 +82,7 @@ async function stream(api: DockerApi, url: string, response: ServerResponse): Pr
     },
     ended: () => response.destroy(),
   });
-  // Who has gone meanwhile has told so already.
+  // A client that has left was already handled.
   if (response.destroyed) return opened.close();
   response.once('close', () => opened.close());
   response.setHeader('content-type', 'application/json');

@@ -2,7 +2,7 @@
 // and the process's own PATH stays as it is. The command line, whose process is its own, changes that one instead.
 import { pathOutside } from './path-outside.ts';
 
-/** Once a sandbox could write there, nothing there is trusted any more, whoever has it since. */
+/** A folder that a sandbox could once write to is never trusted again, even if it belongs to somebody else now. */
 const closed = new Set<string>();
 
 /** From now on no program of ours comes from these folders. */

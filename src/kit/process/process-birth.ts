@@ -1,4 +1,4 @@
-// Tells a process from a later one with the same number: numbers come again, the moment of birth does not.
+// Tells a process from a later one with the same id: ids are used again, start times are not.
 import { readFileSync } from 'node:fs';
 
 /** When the process began, in clock ticks since the start of the machine; null: there is none, or it has ended. */

@@ -1,5 +1,5 @@
-// Words for a POSIX shell that it takes as they are. The launchers hand scripts to sh, and people paste
-// what we print; nothing a user or a plan says may be read as shell.
+// Quotes words for a POSIX shell. The launchers hand scripts to sh, and people paste what we print; nothing that a user or a
+// plan says may be read as shell.
 
 /** Between single quotes nothing is special but the quote itself. */
 export function quoteForShell(word: string): string {

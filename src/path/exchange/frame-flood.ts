@@ -4,9 +4,9 @@ import { Refusal } from '../refusal.ts';
 
 /** `who`: `the client`, or the name of the host. */
 export function tooManyFrames(who: string, cause: Error): Refusal {
-  return new Refusal('limit.frames', `${who} sends WebSocket frames that are empty or tiny, again and again`, {
+  return new Refusal('limit.frames', `${who} keeps sending empty or tiny WebSocket frames`, {
     rule: 'built-in: WebSocket without floods',
-    hint: 'Open a new connection, and send fewer frames with more in them.',
+    hint: 'Open a new connection, and send fewer, larger frames.',
     cause,
   });
 }

@@ -1,11 +1,11 @@
 // What became of one case, and of the allowlist as a whole: does the verdict match what was expected, and which entries did no
 // case touch. Compares words; decides nothing.
 import type { CompiledPolicy } from '../compiled.ts';
-import type { Outcome, PolicyCase } from './policy-cases.ts';
+import type { CaseOutcome, PolicyCase } from './policy-cases.ts';
 
 /** What the code of the path says to a case. */
 export interface JudgedCase {
-  readonly outcome: Outcome;
+  readonly outcome: CaseOutcome;
   /** Of a refusal; else null. */
   readonly code: string | null;
   readonly rule: string;
@@ -37,7 +37,7 @@ function isRule(expected: string, actual: string): boolean {
   return actual === expected || actual.startsWith(`${expected} (`);
 }
 
-function inWords(outcome: Outcome): string {
+function inWords(outcome: CaseOutcome): string {
   return { allowed: 'allowed', refused: 'refused', ask: 'held for a person', undecided: 'undecided' }[outcome];
 }
 

@@ -31,14 +31,14 @@ export interface CasePush {
   readonly paths: readonly string[];
 }
 
-export type Outcome = 'allowed' | 'refused' | 'ask' | 'undecided';
+export type CaseOutcome = 'allowed' | 'refused' | 'ask' | 'undecided';
 
 export interface PolicyCase {
   readonly name: string;
   readonly line: number;
   readonly sandbox: CaseSandbox;
   readonly asked: CaseRequest | CasePush;
-  readonly expect: Outcome;
+  readonly expect: CaseOutcome;
   /** Null: any. */
   readonly code: RefusalCode | null;
   readonly rule: string | null;

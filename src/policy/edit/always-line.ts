@@ -48,7 +48,7 @@ export async function lineForAlways(asked: Wanted, scope: ApprovalScope, parts: 
   const { file, line, added: text, policy } = plan;
   if (!passesUnasked(policy, asked)) {
     throw new CannotEdit(
-      `a line for this would change nothing: another entry for ${asked.host} comes first`,
+      `a new line would change nothing: another entry for ${asked.host} comes first`,
       'Change that entry yourself, or approve it for some minutes.',
     );
   }
@@ -62,7 +62,7 @@ function isAboutAsking(error: unknown): boolean {
 
 function nothingLeftToAsk(rule: string): CannotEdit {
   return new CannotEdit(
-    `with this line ${rule} would ask about nothing any more`,
+    `with this line, ${rule} would never ask again`,
     `Take \`ask: true\` out of ${rule} yourself; or approve the one path, or for some minutes.`,
   );
 }
@@ -71,7 +71,7 @@ function entryFor(asked: Wanted, scope: ApprovalScope): AllowEntry {
   const { host, scheme, port, method } = asked;
   if (asked.rule.startsWith('github.')) {
     throw new CannotEdit(
-      `${asked.rule} asks about this whatever is allowed`,
+      `${asked.rule} asks about this, whatever \`allow\` says`,
       `Take the effect out of ${asked.rule} yourself, or approve it for some minutes.`,
     );
   }

@@ -201,7 +201,7 @@ function checkSaysTheSame(before: string, after: string, entries: readonly Allow
   const had: readonly unknown[] = Array.isArray(old.allow) ? old.allow : [];
   const index = Math.min(place.before ?? had.length, had.length);
   const expected = { ...old, allow: [...had.slice(0, index), ...entries.map(entryValue), ...had.slice(index)] };
-  if (!isDeepStrictEqual(now, expected)) throw byHand('a line put in there would change more than it says');
+  if (!isDeepStrictEqual(now, expected)) throw byHand('a line added there would change more than it says');
 }
 
 function sectionsOf(text: string): Record<string, unknown> {
@@ -212,5 +212,5 @@ function sectionsOf(text: string): Record<string, unknown> {
 }
 
 function byHand(why: string): CannotEdit {
-  return new CannotEdit(`the configuration is not edited: ${why}`, 'Put the lines in yourself.');
+  return new CannotEdit(`the configuration is not edited: ${why}`, 'Add the lines yourself.');
 }

@@ -37,7 +37,7 @@ export async function planEdit(
   const loaded = await loadPolicyText(after, file, dirname(file), machine);
   if (!loaded.ok) {
     const errors = loaded.errors.map(formatPolicyError).join('\n');
-    throw new CannotEdit(`the configuration would not be valid:\n${errors}`, 'Put the lines in yourself.');
+    throw new CannotEdit(`the configuration would not be valid:\n${errors}`, 'Add the lines yourself.');
   }
   return { file, line, added, before, after, policy: loaded.policy };
 }
@@ -57,14 +57,14 @@ export async function writeEdit({
     throw notWritable(file, error);
   }
   try {
-    if (!(await handle.stat()).isFile()) throw new CannotEdit(`${file} is not a file`, 'Put the lines in yourself.');
+    if (!(await handle.stat()).isFile()) throw new CannotEdit(`${file} is not a file`, 'Add the lines yourself.');
     // The same open file from here on: what is compared is what is written over.
     const old = await handle.readFile();
     if (old.toString() !== before) {
       throw new CannotEdit(`${file} has changed since it was shown`, 'Ask again, and see what would be written now.');
     }
     // What is no text was lost when it was read as one.
-    if (!isUtf8(old)) throw new CannotEdit(`${file} is not text in UTF-8`, 'Put the lines in yourself.');
+    if (!isUtf8(old)) throw new CannotEdit(`${file} is not text in UTF-8`, 'Add the lines yourself.');
     await replace(handle, old, Buffer.from(after));
   } catch (error) {
     throw error instanceof CannotEdit ? error : notWritable(file, error);
@@ -97,6 +97,6 @@ function notWritable(file: string, error: unknown): CannotEdit {
   const code = (error as NodeJS.ErrnoException).code ?? String(error);
   return new CannotEdit(
     `${file} cannot be written (${code})`,
-    'Put the lines in yourself, where the file is kept, or let this user write it.',
+    'Add the lines yourself, where the file is kept, or let this user write it.',
   );
 }

@@ -3,7 +3,7 @@
 import type { AllowRule, CompiledPolicy, CredentialSpec, Injection, PathPattern } from '../compiled.ts';
 import { loadPresets } from '../schema/presets.ts';
 
-/** More than so many names in one sentence are counted, unless all are asked for. */
+/** A sentence names at most this many hosts and counts the rest, unless all are asked for. */
 const manyNames = 8;
 
 interface ExplainHostsOptions {
@@ -36,7 +36,7 @@ export function explainHosts(policy: CompiledPolicy, { full, places }: ExplainHo
 /** In learning (`bare`) what belongs to GitHub, git or a credential stays shut as well. */
 function hostIn({ host, bare }: AllowRule): string {
   if (host.text !== '*') return host.text;
-  return bare ? 'Every public host of which the policy says nothing' : 'Every host, for what no other entry covers';
+  return bare ? 'Every public host that the policy does not name' : 'Every host, for what no other entry covers';
 }
 
 /** The preset that a rule came from; null: an entry of its own. */

@@ -66,8 +66,8 @@ const textsOf = (list: readonly { readonly text: string }[]): string =>
 function repositories(policy: CompiledPolicy, { repos, authMode, allowedBranches }: ExplainedSandbox): string[] {
   if (!reachesGit(policy)) return [];
   const others = policy.publicFetch
-    ? 'Other repositories may be fetched as anybody could, without a credential.'
-    : 'To git and to an API every other repository is refused, also to read.';
+    ? 'Other public repositories may be fetched, without a credential.'
+    : 'Every other repository is refused, by git and by API, even to read.';
   if (repos.length === 0)
     return ['No repository may be used by git or through an API.', ...(policy.publicFetch ? [others] : [])];
   const branches =
@@ -81,7 +81,7 @@ function repositories(policy: CompiledPolicy, { repos, authMode, allowedBranches
   sentences.push(
     policy.allowForcePush
       ? 'A push may rewrite a branch (force).'
-      : 'A push that rewrites a branch (force) is refused; its history is looked at, not its flags.',
+      : 'A push that rewrites a branch (force) is refused; its history decides, not its flags.',
   );
   sentences.push(
     policy.allowBranchDeletion
@@ -149,17 +149,15 @@ function people(policy: CompiledPolicy, { authMode }: ExplainedSandbox, isOperat
 
 function secrets({ secrets: { scrub, misplaced, conversations } }: CompiledPolicy): string[] {
   const where =
-    misplaced === 'refuse'
-      ? 'refused and written down'
-      : 'refused and written down, and the sandbox loses its registration';
+    misplaced === 'refuse' ? 'refused and recorded' : 'refused and recorded, and the sandbox is unregistered';
   return [
-    'No credential is in the sandbox. What it holds are placeholders, which mean something to this door alone.',
+    'No credential is in the sandbox. It holds placeholders, which only this door understands.',
     scrub
-      ? 'Answers are searched for credentials, which are taken out.'
+      ? 'Answers are searched for credentials, which are masked.'
       : 'Answers are not searched for credentials (secrets.scrub is off).',
     `A request that carries a credential, or a placeholder where it does not belong, is ${where}.`,
     conversations === 'record'
-      ? 'A placeholder in a conversation with a model passes, and is written down.'
+      ? 'A placeholder in a conversation with a model passes, and is recorded.'
       : 'A placeholder in a conversation with a model is refused as well.',
   ];
 }
@@ -189,7 +187,7 @@ function explainCredentials(
   const all = [...credentials.values()];
   const isIts = ({ name }: CredentialSpec): boolean => sandbox.credentials?.includes(name) ?? true;
   const its = all.filter(isIts);
-  if (its.length === 0) return ['The sandbox may use no credential: everything goes out as from anybody.'];
+  if (its.length === 0) return ['The sandbox may use no credential: its requests go out without one.'];
   const sentences = its.map(
     (spec) => `${spec.name} goes ${explainPlaces(spec, options.full)}.${stateOf(spec, options)}`,
   );
@@ -197,7 +195,7 @@ function explainCredentials(
   if (options.audience === 'operator' && others.length > 0) {
     sentences.push(`Not for this sandbox: ${names(others, true)}.`);
   }
-  sentences.push('A credential goes nowhere else, and what the sandbox sends in its place is taken away first.');
+  sentences.push('A credential goes nowhere else. Whatever the sandbox sends in its place is removed first.');
   return sentences;
 }
 

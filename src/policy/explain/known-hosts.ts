@@ -1,6 +1,6 @@
-// Which hosts a policy has a word to say about: what it allows, asks about or leads to an address, GitHub, hosts of git, and
-// every place a credential goes to or comes from. Learning lets none of them pass, and proposes no wildcard that reaches one: a
-// rule that somebody thought about is not widened by one that nobody did.
+// Which hosts a policy covers: those it allows, asks about or gives an address, GitHub, hosts of git, and every place a
+// credential goes to or comes from. Learning lets none of them pass and proposes no wildcard that reaches one, because a
+// proposal must not widen a rule that a person wrote.
 import { insideHost } from '../../path/inside-host.ts';
 import type { CompiledPolicy, SourceSpec } from '../compiled.ts';
 

@@ -4,7 +4,7 @@ import { maskText } from '../../kit/mask-text.ts';
 import { shortened } from '../../kit/text/unseen.ts';
 import type { CompiledPolicy } from '../compiled.ts';
 import { type PolicySource, sourceOf } from '../load/policy-source.ts';
-import { type PolicyDocument, readDocument } from '../schema/document.ts';
+import { readDocument, type YamlDocument } from '../schema/document.ts';
 
 export interface PlaceOfRule {
   readonly file: string;
@@ -16,7 +16,7 @@ export interface PlaceOfRule {
 
 interface Places {
   readonly source: PolicySource;
-  readonly document: PolicyDocument | null;
+  readonly document: YamlDocument | null;
   readonly lines: readonly string[];
   readonly found: Map<string, PlaceOfRule | null>;
 }

@@ -1,7 +1,7 @@
 // Writes the text of a first `sallyport.yaml`: what was found and chosen, each part with a line that says why, and what might be
 // wanted next as comments. Names hosts, presets and places; a secret never stands in it.
 import type { FoundCredential } from './find-credentials.ts';
-import type { GitHost, Survey } from './survey.ts';
+import type { GitHost, ProjectSurvey } from './survey.ts';
 
 export interface Choices {
   /** Programs of the agents that are to work. */
@@ -19,7 +19,7 @@ const usualPresets = ['anthropic', 'openai', 'google'];
 
 export const dashboardAddress = '127.0.0.1:8642';
 
-export function composeConfig(survey: Survey, choices: Choices): string {
+export function composeConfig(survey: ProjectSurvey, choices: Choices): string {
   const allowed = allowedPresets(survey, choices);
   return [
     ...(choices.schema === null ? [] : [`# yaml-language-server: $schema=${choices.schema}`]),
@@ -27,7 +27,7 @@ export function composeConfig(survey: Survey, choices: Choices): string {
     '# `sallyport config check` says everything that is wrong with it; docs/policy.md explains every key.',
     'version: 1',
     '',
-    '# The page for people, on this machine alone: live requests, questions, a switch for every sandbox.',
+    '# The dashboard, on this machine alone: live requests, questions, a switch for every sandbox.',
     '# `sallyport dashboard` prints its address.',
     'listen:',
     `  dashboard: ${dashboardAddress}`,
@@ -46,7 +46,10 @@ export function composeConfig(survey: Survey, choices: Choices): string {
 }
 
 /** Each with the reason it is there, in the order in which it is written. */
-function allowedPresets({ agents, credentials, gitHosts, packages }: Survey, choices: Choices): Map<string, string> {
+function allowedPresets(
+  { agents, credentials, gitHosts, packages }: ProjectSurvey,
+  choices: Choices,
+): Map<string, string> {
   const allowed = new Map<string, string>();
   const add = (preset: string, why: string): void => void (allowed.has(preset) || allowed.set(preset, why));
   for (const { program, presets } of agents) {
@@ -67,8 +70,8 @@ function allowedPresets({ agents, credentials, gitHosts, packages }: Survey, cho
   return allowed;
 }
 
-function composeAllow(survey: Survey, choices: Choices, allowed: ReadonlyMap<string, string>): string[] {
-  const lines = ['# THE allowlist. What is not here is refused. A preset stands for the hosts of a service.', 'allow:'];
+function composeAllow(survey: ProjectSurvey, choices: Choices, allowed: ReadonlyMap<string, string>): string[] {
+  const lines = ['# The allowlist: what is not here is refused. A preset stands for the hosts of a service.', 'allow:'];
   for (const [preset, why] of allowed) lines.push(`  - preset: ${preset} # ${why}`);
   for (const { host, preset, ports } of survey.gitHosts) {
     if (choices.gitHosts.has(host)) {
@@ -90,13 +93,13 @@ function composeAllow(survey: Survey, choices: Choices, allowed: ReadonlyMap<str
   lines.push(
     '',
     '  # With `ask: true` the request waits, and you answer on the page, in `sallyport watch` or with `sallyport approve`.',
-    '  # While nobody looks on it is refused.',
+    '  # While nobody is watching, it is refused.',
     ...asked.map((line) => `  ${choices.asks ? '' : '# '}${line}`),
   );
   return lines;
 }
 
-function composeCredentials(survey: Survey, choices: Choices, allowed: ReadonlyMap<string, string>): string[] {
+function composeCredentials(survey: ProjectSurvey, choices: Choices, allowed: ReadonlyMap<string, string>): string[] {
   const used = survey.credentials.filter(({ preset }) => allowed.has(preset));
   const enterprise = survey.gitHosts.filter(
     ({ host, kind, hasGh }) => kind === 'github-enterprise' && hasGh && choices.gitHosts.has(host),
@@ -133,7 +136,7 @@ function commentLine({ name, where, place }: FoundCredential): string {
 }
 
 /** Hosts of one's own, where git is to be understood and pushes judged. */
-function composeGit({ gitHosts }: Survey, { gitHosts: chosen }: Choices): string[] {
+function composeGit({ gitHosts }: ProjectSurvey, { gitHosts: chosen }: Choices): string[] {
   const section = (kind: GitHost['kind'], name: string, why: string): string[] => {
     const hosts = gitHosts.filter((host) => host.kind === kind);
     if (hosts.length === 0) return [];

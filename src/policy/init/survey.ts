@@ -16,7 +16,7 @@ export interface GitHost {
   readonly hasGh: boolean;
 }
 
-export interface Survey {
+export interface ProjectSurvey {
   readonly agents: readonly KnownAgent[];
   readonly credentials: readonly FoundCredential[];
   readonly repository: FoundRepository | null;
@@ -31,10 +31,10 @@ export interface SurveyOptions {
   readonly folder: string;
   /** Whether the user's PATH has this program. */
   hasProgram(program: string): boolean;
-  readonly launchers: Survey['launchers'];
+  readonly launchers: ProjectSurvey['launchers'];
 }
 
-export function surveyProject({ machine, folder, hasProgram, launchers }: SurveyOptions): Survey {
+export function surveyProject({ machine, folder, hasProgram, launchers }: SurveyOptions): ProjectSurvey {
   const repository = findRepository(folder, (path) => machine.readText(path));
   const loggedIn = new Set(hasProgram('gh') ? findGhHosts(machine) : []);
   const hosts = new Set(repository?.remotes.map(({ host }) => host));

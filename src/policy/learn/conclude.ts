@@ -1,6 +1,5 @@
-// The end of a session that learned: from its records and the policy that was in force to what is proposed. Reads what this
-// machine's package managers are configured for only when there is something to propose.
-
+// Ends a learning session: makes a proposal from its records and the policy that was in force. Reads the configuration of this
+// machine's package managers only when there is something to propose.
 import { compileGlob } from '../../kit/text/glob.ts';
 import type { CompiledPolicy } from '../compiled.ts';
 import { knownHosts } from '../explain/known-hosts.ts';

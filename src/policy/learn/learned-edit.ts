@@ -77,7 +77,7 @@ async function planNew(
             `${file} was not there when the session began, and is now`,
             `Read it. If it is yours, name it: sallyport learn apply ${sandbox} --config ${quoteIfNeeded(file)}`,
           )
-        : new CannotEdit(`${file} cannot be written (${code})`, 'Put the lines in yourself.');
+        : new CannotEdit(`${file} cannot be written (${code})`, 'Add the lines yourself.');
     }
   };
   return { file, isNew: true, line, added, count: entries.length, leftOut: [], write };
@@ -88,7 +88,7 @@ interface Missing {
   readonly leftOut: readonly string[];
 }
 
-/** Without those that the policy has a word about by now: a preset is there, or somebody wrote a rule. */
+/** Without those that the policy covers by now: somebody has added a preset or a rule. */
 function missingIn(policy: CompiledPolicy, entries: readonly AllowEntry[]): Missing {
   const known = knownHosts(policy);
   const presets = new Set(policy.allow.map(presetOf));

@@ -1,5 +1,5 @@
-// What a session that learned has asked for, out of its records in the journal: hosts that only learning let it read, and what
-// was refused all the same. Bounded, whatever the sandbox did.
+// Reads from the journal what a learning session asked for: hosts that only learning let it read, and what was still refused.
+// Bounded, whatever the sandbox did.
 
 /** A host that was read because the sandbox learned. */
 export interface ReadHost {

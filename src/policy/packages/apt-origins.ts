@@ -14,7 +14,7 @@ export function aptOrigins(machine: MachineFiles, found: OriginList): void {
   }
   if (found.origins.length === 0) {
     found.warn(
-      'no server stands in /etc/apt: add the host of your mirror to `allow`, with `plain_http: true` if it is http',
+      '/etc/apt names no server: add the host of your mirror to `allow`, with `plain_http: true` if it is http',
     );
   }
 }

@@ -8,7 +8,7 @@ export interface Position {
   readonly column: number;
 }
 
-export interface PolicyDocument {
+export interface YamlDocument {
   readonly file: string;
   readonly value: unknown;
   /** Where the value (or the key that leads to it) stands; of a missing one, the nearest part that is there. */
@@ -16,7 +16,7 @@ export interface PolicyDocument {
 }
 
 export type ReadResult =
-  | { readonly ok: true; readonly document: PolicyDocument }
+  | { readonly ok: true; readonly document: YamlDocument }
   | { readonly ok: false; readonly errors: readonly PolicyError[] };
 
 // A policy is written by hand: a megabyte is far beyond any, and bounds what parsing can cost.

@@ -1,7 +1,7 @@
 // Collects everything that is wrong or worth saying while a document is compiled, so that a person sees it all at
 // once. Turns the schema's issues into sentences; never repeats a value from the document.
 import type { z } from 'zod';
-import type { PolicyDocument } from './document.ts';
+import type { YamlDocument } from './document.ts';
 import { type DocumentPath, formatPath, type PolicyError } from './policy-error.ts';
 
 type SchemaIssue = z.core.$ZodIssue;
@@ -9,9 +9,9 @@ type SchemaIssue = z.core.$ZodIssue;
 export class Findings {
   readonly errors: PolicyError[] = [];
   readonly warnings: string[] = [];
-  readonly #document: PolicyDocument;
+  readonly #document: YamlDocument;
 
-  constructor(document: PolicyDocument) {
+  constructor(document: YamlDocument) {
     this.#document = document;
   }
 

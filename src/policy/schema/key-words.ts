@@ -23,7 +23,7 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     '172.30.0.2',
     '172.30.0.0/24',
   ],
-  'listen.dashboard': ['The page for people, on loopback alone; left out: none.', '127.0.0.1:8642'],
+  'listen.dashboard': ['The dashboard, on loopback alone; left out: none.', '127.0.0.1:8642'],
   'listen.workers': 'How many processes serve the doors.',
 
   allow: 'The allowlist: what is not here is refused. The first entry that covers a request decides.',
@@ -42,7 +42,7 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'allow[].plain_http': 'Whether plain http is allowed too.',
   'allow[].tunnel': 'Forward undecrypted, for clients with pinned certificates: checked by name alone, no credential.',
   'allow[].conversation':
-    'Bodies to it are talks with a model: a placeholder may stand in them, and tokens are counted.',
+    'Bodies to it are conversations with a model: they may hold a placeholder, and tokens are counted.',
   'allow[].effects': [
     'What else it allows of a provider: to mint a credential, or to start an agent elsewhere; left out: neither.',
     ['mint-credential'],
@@ -101,7 +101,7 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'source.ttl_seconds': 'How long the output of the command is kept.',
   'source.pass_env': ['Variables of the gateway that the command gets.', ['VAULT_ADDR']],
   'source.env': ['A variable of the gateway that holds the value; needs `i_accept_environment: true`.', 'MY_API_KEY'],
-  'source.i_accept_environment': 'Says that you know that /proc shows environment variables.',
+  'source.i_accept_environment': 'You confirm that you know that /proc shows environment variables.',
   'source.age': 'A file that is encrypted with age, and what opens it.',
   'source.age.file': ['The absolute path of the encrypted file.', '/etc/sallyport/my-api.age'],
   'source.age.identity': 'The age identity that opens it.',
@@ -166,7 +166,7 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     'sandboxes',
   ],
 
-  limits: 'How much may be asked for: at the top of one sandbox. 0 is no limit, where it may be written.',
+  limits: 'How much may be asked for. At the top: by one sandbox. 0 is no limit, where it is accepted.',
   'limits.credential': 'The same for one credential, whichever sandboxes use it.',
   'limits.gateway': 'The same for all sandboxes together.',
   'limits.requests_per_minute': 'Requests in a minute.',
@@ -214,15 +214,15 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'store.url': ['Its address, never with a password.', 'rediss://redis.example.com:6379/0'],
   'store.password': 'Where its password comes from.',
   'store.ca': ['PEM files with the roots for its certificate.', 'redis-ca.pem'],
-  'store.prefix': 'What stands before every key.',
+  'store.prefix': 'The prefix of every key.',
   'store.grace_seconds': 'How long known sandboxes are served while it is away.',
-  'store.shared_addresses': 'Your word that an address is the same sandbox on every machine.',
+  'store.shared_addresses': 'You confirm that an address is the same sandbox on every machine.',
 
   secrets: 'What is done to keep credentials where they belong.',
   'secrets.scrub': 'Whether answers are searched for credentials, which are then masked.',
   'secrets.misplaced':
-    'What happens to a request with a credential where it does not belong: `revoke` ends the sandbox.',
-  'secrets.conversations': 'Whether a placeholder in a talk with a model is written down or refused.',
+    'What happens to a request with a credential where it does not belong; `revoke` also unregisters the sandbox.',
+  'secrets.conversations': 'Whether a placeholder in a conversation with a model is recorded or refused.',
   'secrets.searched_body_bytes': 'How much of a request body is searched.',
 
   upstream: 'How the gateway itself reaches the world.',
@@ -236,8 +236,9 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   audit: 'The journal.',
   'audit.max_file_bytes': 'How large one file grows before the next is begun.',
   'audit.keep_files': 'How many files are kept.',
-  'audit.keep_days': 'No file goes sooner, however many there are.',
-  'audit.max_bytes': 'What all files may take. When files that are too young to go fill it, nothing is served.',
+  'audit.keep_days': 'No file is removed sooner, however many there are.',
+  'audit.max_bytes':
+    'The size of all files together. When files that are too young to be removed fill it, nothing is served.',
   'audit.sandbox_bytes_per_day':
-    'What one sandbox may write. Past it, its refusals are counted together and its requests get 429. 0 is no limit.',
+    'How much one sandbox may write. Beyond it, its refusals are only counted and its requests get 429. 0 is no limit.',
 };

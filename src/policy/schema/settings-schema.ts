@@ -8,7 +8,7 @@ import { parseHostName } from '../host-pattern.ts';
 import type { Parsed } from './parsed.ts';
 import { hostName, methodName, oneOrMany, strictKeys, textRead, wholeNumber } from './schema.ts';
 
-export interface Endpoint {
+export interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
@@ -19,7 +19,7 @@ function parsePort(text: string, lowest: number): number | null {
 }
 
 /** `host:port` to listen on; port 0 lets the system choose. */
-export function parseListenAddress(text: string): Parsed<Endpoint> {
+export function parseListenAddress(text: string): Parsed<HostAndPort> {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d+)$/.exec(text);
   const port = match ? parsePort(match[3]!, 0) : null;
   if (!match || port === null) return { problem: 'write an address and a port such as 127.0.0.1:8080 or "[::1]:8080"' };
@@ -62,7 +62,7 @@ export function parseResolveTarget(text: string): Parsed<ResolveTarget> {
 }
 
 /** `http://host:port`, nothing more: credentials do not belong into this file. */
-export function parseUpstreamProxy(text: string): Parsed<Endpoint> {
+export function parseUpstreamProxy(text: string): Parsed<HostAndPort> {
   let url: URL;
   try {
     url = new URL(text);
@@ -97,7 +97,7 @@ export const listenSection = strictKeys({
   workers: wholeNumber(1, 256).default(1),
 });
 
-export const defaultProxyDoors: readonly Endpoint[] = [{ host: '127.0.0.1', port: 8080 }];
+export const defaultProxyDoors: readonly HostAndPort[] = [{ host: '127.0.0.1', port: 8080 }];
 
 /** Docker runs the sandboxes: they are looked up there, and labels may register them. */
 export const dockerSection = strictKeys({

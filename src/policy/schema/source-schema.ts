@@ -29,7 +29,7 @@ const filePath = z
   .startsWith('/', { error: 'write the absolute path of the file, from /' });
 const plainText = z
   .string({ error: 'write a text' })
-  .regex(/^[\x20-\x7e]+$/, { error: 'write plain ASCII, and something' });
+  .regex(/^[\x20-\x7e]+$/, { error: 'write plain ASCII; it may not be empty' });
 const variableName = z
   .string({ error: 'write the name of a variable' })
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'write the name of a variable such as MY_API_KEY' });
@@ -57,7 +57,7 @@ const plainShape = {
 const plainKeys = strictKeys(plainShape, literalIn(literal(partForms)));
 
 const environmentProblem =
-  'an environment variable stands in /proc, and in what starts the gateway: use a file or a command, or accept it with `i_accept_environment: true`';
+  'an environment variable shows in /proc and in whatever starts the gateway: use a file or a command, or accept it with `i_accept_environment: true`';
 
 type Refuse = (message: string) => never;
 

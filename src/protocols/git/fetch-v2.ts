@@ -111,7 +111,7 @@ export function renderLsRefsRequest(prefixes: readonly string[], to: Introductio
 const REF_BYTES = 400;
 
 /**
- * An answer to ls-refs as it arrives. A prefix is a wish, and a server may send others as well (gitprotocol-v2): only refs
+ * An answer to ls-refs as it arrives. A server need not keep to a prefix and may send others as well (gitprotocol-v2): only refs
  * that begin with one of `prefixes` are kept.
  */
 export class LsRefsReader {

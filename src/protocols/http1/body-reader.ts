@@ -4,7 +4,7 @@
 import { CR, LF } from './byte-class.ts';
 import { ChunkLine } from './chunk-line.ts';
 import { collectFields, type Fields, scanFields } from './field-section.ts';
-import { type Framing, refuseFraming } from './framing.ts';
+import { type Http1Framing, refuseFraming } from './framing.ts';
 import { mayTrail } from './trailer-fields.ts';
 
 const MAX_TRAILER_BYTES = 8 * 1024;
@@ -33,7 +33,7 @@ export class BodyReader {
   /** The part of the trailer section that came in earlier buffers. */
   #held: Buffer | null = null;
 
-  constructor(framing: Framing) {
+  constructor(framing: Http1Framing) {
     this.#line = framing.kind === 'chunked' ? new ChunkLine() : null;
     if (framing.kind === 'chunked') this.#state = CHUNK_LINE;
     else if (framing.kind === 'until-close') this.#state = UNTIL_CLOSE;

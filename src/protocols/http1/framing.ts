@@ -3,16 +3,16 @@
 import { Http1Error } from './http1-error.ts';
 
 /** `until-close`: answers without a length, tunnels and upgraded connections. */
-export type Framing =
+export type Http1Framing =
   | { readonly kind: 'none' }
   | { readonly kind: 'length'; readonly bytes: number }
   | { readonly kind: 'chunked' }
   | { readonly kind: 'until-close' };
 
 /** Shared, because most messages have one of these and a framing is never changed. */
-export const noBody: Framing = Object.freeze({ kind: 'none' });
-export const chunkedBody: Framing = Object.freeze({ kind: 'chunked' });
-export const untilClose: Framing = Object.freeze({ kind: 'until-close' });
+export const noBody: Http1Framing = Object.freeze({ kind: 'none' });
+export const chunkedBody: Http1Framing = Object.freeze({ kind: 'chunked' });
+export const untilClose: Http1Framing = Object.freeze({ kind: 'until-close' });
 
 export function refuseFraming(message: string): never {
   throw new Http1Error('malformed.framing', message);

@@ -4,14 +4,14 @@
 import { CR, LF, SP, targetBytes, tokenBytes } from './byte-class.ts';
 import { connectionOptions } from './connection-options.ts';
 import { collectFields, type FieldSection, type Fields, refuseSyntax, scanFields } from './field-section.ts';
-import { chunkedBody, type Framing, noBody, refuseFraming } from './framing.ts';
+import { chunkedBody, type Http1Framing, noBody, refuseFraming } from './framing.ts';
 import { awaitMore, readVersion, VERSION_BYTES, type Version } from './head-bytes.ts';
 
 export interface RequestHead extends Fields {
   readonly method: string;
   readonly target: string;
   readonly version: Version;
-  readonly framing: Framing;
+  readonly framing: Http1Framing;
   readonly keepAlive: boolean;
   /** Expect was exactly `100-continue`. */
   readonly expectsContinue: boolean;
@@ -71,7 +71,7 @@ export function parseRequestHead(buf: Buffer, start: number, maxBytes: number): 
   };
 }
 
-function requestFraming(method: string, version: Version, fields: FieldSection): Framing {
+function requestFraming(method: string, version: Version, fields: FieldSection): Http1Framing {
   if (fields.chunked) {
     if (version === '1.0') refuseFraming('Transfer-Encoding in an HTTP/1.0 request');
     // What follows a CONNECT is the tunnel to one reader and a body to another (RFC 9110 section 9.3.6).

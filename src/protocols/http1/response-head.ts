@@ -11,14 +11,14 @@ import {
   refuseText,
   scanFields,
 } from './field-section.ts';
-import { chunkedBody, type Framing, noBody, refuseFraming, untilClose } from './framing.ts';
+import { chunkedBody, type Http1Framing, noBody, refuseFraming, untilClose } from './framing.ts';
 import { awaitMore, readVersion, VERSION_BYTES, type Version } from './head-bytes.ts';
 
 export interface ParsedResponseHead extends Fields {
   readonly version: Version;
   readonly status: number;
   readonly reason: string;
-  readonly framing: Framing;
+  readonly framing: Http1Framing;
   /** False whenever the end of the body is the end of the connection. */
   readonly keepAlive: boolean;
   readonly upgrade: string | null;
@@ -81,7 +81,7 @@ export function parseResponseHead(
   };
 }
 
-function responseFraming(status: number, requestMethod: string, version: Version, fields: FieldSection): Framing {
+function responseFraming(status: number, requestMethod: string, version: Version, fields: FieldSection): Http1Framing {
   if (fields.chunked && version === '1.0') refuseFraming('Transfer-Encoding in an HTTP/1.0 answer');
   if (status < 200) {
     // RFC 9112 section 6.1 and RFC 9110 section 8.6: the next head would be taken for a body, or the other way round.

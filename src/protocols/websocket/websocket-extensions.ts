@@ -14,7 +14,7 @@ const windowBits = /^(?:[89]|1[0-5])$/;
 export function readableOffers(values: readonly string[]): string | null {
   const kept = elementsOf(values).filter((element) => {
     const parameters = deflateParameters(element);
-    // Only as a wish may a client leave the value of its own window out.
+    // A client may name its own window without a value, but not the server's.
     return parameters !== null && parameters.get(serverWindow) !== null;
   });
   return kept.length === 0 ? null : kept.join(', ');

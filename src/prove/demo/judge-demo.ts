@@ -1,5 +1,5 @@
-// Did the demonstration happen as it is told? From what the sandbox saw, what the pretend providers received and what the
-// journal says. Every word that is shown comes from there; a step that went otherwise is a problem and never smoothed over.
+// Judges the demonstration by what the sandbox saw, what the pretend providers received and what the journal says. Everything
+// shown comes from there; a step that went otherwise is reported as a problem.
 import type { SeenRequest } from '../internet/pretend-world.ts';
 import { foreignHost, foreignRepository, literalAddress, modelHost, ownRepository } from './demo-hosts.ts';
 import type { InsideOrder, InsideReport, StepName } from './inside-script.ts';

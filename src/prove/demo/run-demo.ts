@@ -1,13 +1,13 @@
-// The demonstration from beginning to end: lays the ground, runs the one script in a real sandbox, and judges what came of it.
+// The demonstration from beginning to end: prepares everything, runs one script in a real sandbox, and judges the result.
 // Prints nothing.
 import type { StartedSandbox } from '../../sandbox/run/start-sandbox.ts';
 import type { PretendGithub } from '../internet/pretend-github.ts';
-import { type GroundPorts, layPretendGround } from '../internet/pretend-ground.ts';
+import { layPretendGround, type PretendGroundPorts } from '../internet/pretend-ground.ts';
 import { demoGround, makeDemoKeys, ownRepository } from './demo-hosts.ts';
 import { type InsideReport, insideScript } from './inside-script.ts';
 import { type DemoVerdict, insideOrder, judgeDemo } from './judge-demo.ts';
 
-export interface DemoPorts extends GroundPorts {
+export interface DemoPorts extends PretendGroundPorts {
   /** Codes of the refusals in the journal, oldest first. */
   refusals(): Promise<readonly string[]>;
   /** How far it has come. */

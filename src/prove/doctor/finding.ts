@@ -1,9 +1,8 @@
-// The noun of the doctor: one thing that was looked at, how it stands, and what to do about it. No finding that is not well
-// goes without a fix.
+// A finding of the doctor: what was checked, the result, and what to do about it. Every finding that is not ok has a fix.
 
 export type FindingState = 'ok' | 'warn' | 'fail' | 'absent';
 
-export interface Finding {
+export interface DoctorFinding {
   /** The heading it stands under. */
   readonly area: string;
   readonly name: string;
@@ -17,15 +16,15 @@ export interface Finding {
 export function findingsOf(area: string) {
   const make =
     (state: FindingState) =>
-    (name: string, says: string, fix: string | null = null): Finding => ({ area, name, state, says, fix });
+    (name: string, says: string, fix: string | null = null): DoctorFinding => ({ area, name, state, says, fix });
   const unwell = (state: FindingState) => {
     const made = make(state);
-    return (name: string, says: string, fix: string): Finding => made(name, says, fix);
+    return (name: string, says: string, fix: string): DoctorFinding => made(name, says, fix);
   };
   return { ok: make('ok'), absent: make('absent'), warn: unwell('warn'), fail: unwell('fail') };
 }
 
 /** Warnings do not fail, nor does what is absent. */
-export function isWell(findings: readonly Finding[]): boolean {
+export function isWell(findings: readonly DoctorFinding[]): boolean {
   return findings.every(({ state }) => state !== 'fail');
 }

@@ -1,7 +1,7 @@
 // The gateway that runs here, judged by its own account: which controls are live in that process, never what the source says.
 // Where none runs: what one would be started with. Pure: the facts are handed in.
 import type { HealthReport } from '../../gateway/admin/admin-ports.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type DoctorFinding, findingsOf } from './finding.ts';
 
 export type GatewayFacts =
   | { readonly state: 'running'; readonly socket: string; readonly report: HealthReport }
@@ -16,13 +16,13 @@ export type ConfigFacts =
 
 const { ok, warn, fail } = findingsOf('Gateway');
 
-export function judgeGateway(facts: GatewayFacts): Finding[] {
+export function judgeGateway(facts: GatewayFacts): DoctorFinding[] {
   switch (facts.state) {
     case 'running':
       return judgeReport(facts.report, facts.socket);
     case 'unwell':
       return [
-        fail('running', `a gateway listens on ${facts.socket}, but: ${facts.said}`, 'see its log, and start it anew'),
+        fail('running', `a gateway listens on ${facts.socket}, but: ${facts.said}`, 'look at its log, and restart it'),
       ];
     case 'none':
       return [
@@ -32,30 +32,30 @@ export function judgeGateway(facts: GatewayFacts): Finding[] {
   }
 }
 
-function judgeReport(report: HealthReport, socket: string): Finding[] {
+function judgeReport(report: HealthReport, socket: string): DoctorFinding[] {
   const { version, sandboxes, config, controls, warnings } = report;
   const count = `${sandboxes} ${sandboxes === 1 ? 'sandbox' : 'sandboxes'}`;
   return [
     report.ready
       ? ok('running', `version ${version}, ${count}, ${socket}`)
-      : fail('running', `it serves nothing (${socket})`, 'see the controls below that are off, and its log'),
+      : fail('running', `it serves nothing (${socket})`, 'look at the controls below that are off, and at its log'),
     ok('config', config),
     ...controls.map(({ name, live, detail }) => {
       if (live) return ok(name, detail);
       // What is written down decides whether anything is served at all; the rest may be meant.
       const off = `OFF: ${detail}`;
-      if (name === 'journal') return fail(name, off, 'make room on the disk or repair its folder, then start it anew');
-      if (name === 'allowlist') return fail(name, off, 'the configuration was refused: see sallyport config check');
-      return warn(name, off, 'if this is not meant, look at the configuration: sallyport config check');
+      if (name === 'journal') return fail(name, off, 'free disk space or repair its folder, then restart it');
+      if (name === 'allowlist') return fail(name, off, 'the configuration was refused: run sallyport config check');
+      return warn(name, off, 'if you did not intend this, check the configuration: sallyport config check');
     }),
     ...warnings.map((text) => warn('warning', text.replaceAll('\n', ' '), 'docs/operations.md tells more')),
   ];
 }
 
-function judgeConfig(config: ConfigFacts): Finding[] {
-  if (!config.ok) return config.errors.map((text) => fail('config', text, 'correct it: sallyport config check'));
+function judgeConfig(config: ConfigFacts): DoctorFinding[] {
+  if (!config.ok) return config.errors.map((text) => fail('config', text, 'find the errors: sallyport config check'));
   return [
     ok('config', `${config.origin}, ${config.rules} ${config.rules === 1 ? 'rule' : 'rules'} of what is allowed`),
-    ...config.warnings.map((text) => warn('config', text.replaceAll('\n', ' '), 'see sallyport config check')),
+    ...config.warnings.map((text) => warn('config', text.replaceAll('\n', ' '), 'run sallyport config check')),
   ];
 }

@@ -1,7 +1,7 @@
 // What this machine can do, judged: what `sallyport run` needs of Node, the kernel and a few programs, and how to get what is
 // missing. Pure: the facts are handed in.
 import { whyNoNamespaces } from '../../sandbox/namespace/why-no-namespaces.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type DoctorFinding, findingsOf } from './finding.ts';
 
 export interface ToolFacts {
   readonly name: string;
@@ -47,7 +47,7 @@ const packages: Readonly<Record<string, string>> = {
 const oldestNode = [20, 19] as const;
 const { ok, warn, fail, absent } = findingsOf('Machine');
 
-export function judgeMachine(facts: MachineFacts): Finding[] {
+export function judgeMachine(facts: MachineFacts): DoctorFinding[] {
   return [
     judgeNode(facts.nodeVersion),
     ...facts.tools.map(judgeTool),
@@ -56,43 +56,43 @@ export function judgeMachine(facts: MachineFacts): Finding[] {
       ? ok('seccomp', 'the kernel filters system calls')
       : fail('seccomp', 'the kernel does not filter system calls', 'use a kernel with CONFIG_SECCOMP_FILTER'),
     facts.hasIpv6
-      ? ok('ipv6', 'on; it is led to the door as IPv4 is')
-      : ok('ipv6', 'off on this machine: sandboxes have IPv4 alone'),
+      ? ok('ipv6', 'on; it goes to the door, as IPv4 does')
+      : ok('ipv6', 'off on this machine: sandboxes have IPv4 only'),
     ...judgeDocker(facts.docker, facts.isRoot),
   ];
 }
 
-function judgeNode(version: string): Finding {
+function judgeNode(version: string): DoctorFinding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const enough = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
   if (enough) return ok('node', version);
   return fail('node', `${version} is too old`, `install Node ${oldestNode.join('.')} or later`);
 }
 
-function judgeTool({ name, file, version }: ToolFacts): Finding {
+function judgeTool({ name, file, version }: ToolFacts): DoctorFinding {
   if (file !== null) return ok(name, version === null ? file : `${version} (${file})`);
   if (name === 'git') return warn(name, 'not installed: sandboxes have no git either', 'install git');
   const hint = name === 'bwrap' ? ', or use --launcher unshare, which isolates less' : '';
   return fail(name, 'not installed', `install ${packages[name] ?? name}${hint}`);
 }
 
-function judgeNamespaces({ namespaces, settings, isRoot }: MachineFacts): Finding {
+function judgeNamespaces({ namespaces, settings, isRoot }: MachineFacts): DoctorFinding {
   if (!namespaces.made) {
     const { hint } = whyNoNamespaces(namespaces.said, (name) => settings.get(name) ?? null);
-    return fail('namespaces', `none could be made: ${namespaces.said || 'the kernel did not say why'}`, hint);
+    return fail('namespaces', `no namespace could be made: ${namespaces.said || 'the kernel did not say why'}`, hint);
   }
   const limit = settings.get('user.max_user_namespaces');
   const whose = isRoot ? 'as root' : 'as an ordinary user';
-  return ok('namespaces', `made one just now ${whose}${limit ? `; at most ${limit} at a time` : ''}`);
+  return ok('namespaces', `a test namespace was made ${whose}${limit ? `; at most ${limit} at a time` : ''}`);
 }
 
-function judgeDocker(docker: DockerFacts, isRoot: boolean): Finding[] {
+function judgeDocker(docker: DockerFacts, isRoot: boolean): DoctorFinding[] {
   if (docker.state === 'absent') return [absent('docker', 'not installed: --image cannot be used')];
   if (docker.state === 'unreachable') return [warn('docker', docker.message, docker.hint)];
   const named = `${docker.version}, ${docker.system}`;
   if (docker.isElsewhere || /docker desktop/i.test(docker.system)) {
-    const fix = 'for --image use a daemon on this machine: the network of another one cannot be entered from here';
-    return [warn('docker', `${named}: its containers are not processes of this machine`, fix)];
+    const fix = 'for --image, use a daemon on this machine: the gateway cannot enter the network of a remote one';
+    return [warn('docker', `${named}: its containers do not run on this machine`, fix)];
   }
   if (!isRoot && !docker.isRootless) {
     const fix = 'for --image run with sudo, or use rootless Docker';

@@ -1,6 +1,6 @@
-// How a runtime fared, judged from three sides: what it said in the sandbox, what arrived at the pretend host, and what the
+// Judges how a runtime did, from three sides: what it printed in the sandbox, what arrived at the pretend host, and what the
 // journal of the gateway has. Pure. When it failed: was it the name, the trust, a refusal, or the runtime itself?
-import { type Finding, findingsOf } from './finding.ts';
+import { type DoctorFinding, findingsOf } from './finding.ts';
 import { type InsideLine, timedOut } from './inside-script.ts';
 import { answerWord, type Runtime } from './runtimes.ts';
 
@@ -24,20 +24,20 @@ const nameWords =
 const reachWords =
   /connection refused|ECONNREFUSED|network is unreachable|no route to host|failed to connect|timed out/i;
 
-export function judgeRuntime(runtime: Runtime, { line, arrived, refused }: RuntimeFacts): Finding {
+export function judgeRuntime(runtime: Runtime, { line, arrived, refused }: RuntimeFacts): DoctorFinding {
   const { name, trusts } = runtime;
-  if (line === null)
-    return fail(name, 'the sandbox ended before it said anything of it', 'try again: sallyport doctor');
+  if (line === null) return fail(name, 'the sandbox ended before this was tried', 'try again: sallyport doctor');
   if (line.ended === 'absent') return absent(name, 'not in the sandbox');
   if (line.ended === 'lacking') return absent(name, `without ${runtime.needs?.missing ?? 'what it needs'}`);
   const printed = runtime.prints === null || line.out.includes(runtime.prints);
-  if (arrived && printed && (line.ended === 0 || runtime.prints === null)) return ok(name, 'asked and got its answer');
-  if (refused !== null) return fail(name, `refused: ${refused}`, 'look at the rule: sallyport check METHOD URL');
+  if (arrived && printed && (line.ended === 0 || runtime.prints === null))
+    return ok(name, 'sent a request and got its answer');
+  if (refused !== null) return fail(name, `refused: ${refused}`, 'see which rule decides: sallyport check METHOD URL');
   // The code may be that of anything; only with the limit of ours does it mean the time.
   if (line.ended === timedOut) {
     return fail(
       name,
-      `did not end in time${arrived ? ', though its request arrived' : ''}`,
+      `did not end in time${arrived ? ', but its request arrived' : ''}`,
       'run it by hand: sallyport run -- sh',
     );
   }
@@ -53,25 +53,25 @@ export function judgeRuntime(runtime: Runtime, { line, arrived, refused }: Runti
     return fail(
       name,
       `does not find the name: ${said}`,
-      'it must ask the resolver of the sandbox (/etc/resolv.conf) or a proxy ($SALLYPORT_PROXY)',
+      "it must use the sandbox's resolver (/etc/resolv.conf) or the proxy ($SALLYPORT_PROXY)",
     );
   }
   if (!arrived && reachWords.test(line.err + line.out)) {
-    return fail(name, `does not reach the door: ${said}`, 'unset a proxy or another address in its own settings');
+    return fail(name, `does not reach the door: ${said}`, 'remove any proxy or fixed address from its own settings');
   }
-  const where = arrived ? 'its request arrived, but it failed' : 'failed before it asked';
+  const where = arrived ? 'its request arrived, but it failed' : 'failed before it sent a request';
   return fail(
     name,
     `${where} (exit ${line.ended}): ${said}`,
-    `see whether it works outside: ${runtime.program}; docs/clients.md tells what it needs`,
+    `check that it works outside the sandbox: ${runtime.program}; docs/clients.md says what it needs`,
   );
 }
 
 /** When nothing could be tried, nothing is known of the door, which must not look like health. */
-export function judgeTried(findings: readonly Finding[]): readonly Finding[] {
+export function judgeTried(findings: readonly DoctorFinding[]): readonly DoctorFinding[] {
   if (findings.some(({ state }) => state !== 'absent')) return findings;
-  const says = 'none of them is in the sandbox: no request was made through the door';
-  return [warn('runtimes', says, 'try a sandbox or an image that has one of them, such as curl'), ...findings];
+  const says = 'the sandbox has none of them, so no request was tried';
+  return [warn('runtimes', says, 'use a sandbox or an image that has one of them, such as curl'), ...findings];
 }
 
 /** The line that says most: the last that is not empty and not a mere frame of a stack. */

@@ -1,7 +1,7 @@
 // One sandbox of the running gateway, judged: its registration, its proof and door, how long it lasts, what it may use, and
 // what was refused to it lately with what would make that pass. Pure: the gateway's own answers are handed in.
 import type { CheckResult, CredentialStatus, PublicRecord } from '../../gateway/admin/admin-ports.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type DoctorFinding, findingsOf } from './finding.ts';
 
 export interface RefusedRequest {
   readonly time: string;
@@ -27,7 +27,7 @@ const hourMs = 3_600_000;
 const { ok, warn, fail } = findingsOf('Sandbox');
 const refusals = findingsOf('Refused lately');
 
-export function judgeSandbox(facts: SandboxFacts): Finding[] {
+export function judgeSandbox(facts: SandboxFacts): DoctorFinding[] {
   return [
     ok('registered', `${facts.record.id}, since ${text(facts.record.created_at)}`),
     judgeExpiry(facts),
@@ -38,21 +38,21 @@ export function judgeSandbox(facts: SandboxFacts): Finding[] {
   ];
 }
 
-function judgeExpiry({ record, nowMs }: SandboxFacts): Finding {
+function judgeExpiry({ record, nowMs }: SandboxFacts): DoctorFinding {
   const until = text(record.expires_at);
   const left = Date.parse(until) - nowMs;
   const isFinal = record.expiry_is_final === true;
-  const fix = isFinal ? 'its end was set when it was registered: register it anew' : `sallyport renew ${record.id}`;
+  const fix = isFinal ? 'it was registered with a fixed end: register it again' : `sallyport renew ${record.id}`;
   if (left <= 0) return fail('expiry', `it ended at ${until}`, fix);
   if (left < hourMs) return warn('expiry', `it ends at ${until}, in ${Math.ceil(left / 60_000)} minutes`, fix);
-  return ok('expiry', `${until}${isFinal ? '; final' : '; traffic moves it on'}`);
+  return ok('expiry', `${until}${isFinal ? '; final' : '; each request extends it'}`);
 }
 
-function judgeDoor({ record, holderLives }: SandboxFacts): Finding {
+function judgeDoor({ record, holderLives }: SandboxFacts): DoctorFinding {
   const proof = list(record.proof);
   if (holderLives === false) {
     const gone = `the process that held its network namespace (${pidOf(record)}) is gone`;
-    return fail('door', gone, `nobody is behind it any more: sallyport unregister ${record.id}`);
+    return fail('door', gone, `the sandbox is gone: sallyport unregister ${record.id}`);
   }
   if (holderLives === true)
     return ok('door', `in its own network namespace (process ${pidOf(record)}); proof: ${proof}`);
@@ -67,7 +67,7 @@ function describeRepositories({ repos, auth_mode: mode, allowed_branches: branch
   return `${named}; ${mode === 'user' ? 'pushes to any unprotected branch' : `pushes to ${list(branches) || 'no branch'}`}`;
 }
 
-function judgeCredentials({ record, credentials }: SandboxFacts): Finding[] {
+function judgeCredentials({ record, credentials }: SandboxFacts): DoctorFinding[] {
   const granted = Array.isArray(record.credentials) ? record.credentials.map(String) : null;
   const usable = credentials.filter(({ name }) => granted === null || granted.includes(name));
   const set = usable.filter((one) => one.set && !one.error).map(({ name }) => name);
@@ -84,13 +84,13 @@ function judgeCredentials({ record, credentials }: SandboxFacts): Finding[] {
 }
 
 /** A refusal is the door at work: a warning at most. */
-function judgeRefusal({ time, method, target, code, rule, reason, now }: RefusedRequest): Finding {
+function judgeRefusal({ time, method, target, code, rule, reason, now }: RefusedRequest): DoctorFinding {
   const says = `${method} ${target}: ${reason} (${code})`;
   const fix =
     now === null || now.code === 'undecided'
       ? `it is decided by: ${rule}`
       : now.allowed
-        ? 'as far as it can be asked now, it would pass: the policy has changed, or its body decides'
+        ? 'it would pass now: the policy has changed, or its body decides'
         : now.hint || `it is decided by: ${rule}`;
   return refusals.warn(time.replace(/^.*T(.*?)(?:\.\d+)?Z$/, '$1'), says, fix);
 }

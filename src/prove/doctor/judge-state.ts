@@ -1,5 +1,5 @@
 // The state directory and the clock, judged. Pure: the facts are handed in.
-import { type Finding, findingsOf } from './finding.ts';
+import { type DoctorFinding, findingsOf } from './finding.ts';
 
 export interface StateFacts {
   readonly home: string;
@@ -36,28 +36,28 @@ const notBeforeMs = Date.UTC(2025, 0, 1);
 
 const { ok, warn, fail } = findingsOf('State');
 
-export function judgeState(facts: StateFacts): Finding[] {
+export function judgeState(facts: StateFacts): DoctorFinding[] {
   return [judgeHome(facts), judgeRoom(facts), judgeLeftovers(facts), ...judgeCa(facts), judgeClock(facts)];
 }
 
-function judgeHome({ home, exists, insecure }: StateFacts): Finding {
+function judgeHome({ home, exists, insecure }: StateFacts): DoctorFinding {
   if (!exists) return ok('directory', `${home} (made at the first start)`);
   if (insecure === null) return ok('directory', `${home}, private`);
   const [problem = '', fix = ''] = insecure.split(/\. (?=\S)/, 2);
   return fail('directory', problem, fix || 'make it private: chmod 700');
 }
 
-function judgeRoom({ freeBytes, home }: StateFacts): Finding {
-  if (freeBytes === null) return warn('disk', 'how much room is left cannot be found out', `see df ${home}`);
+function judgeRoom({ freeBytes, home }: StateFacts): DoctorFinding {
+  if (freeBytes === null) return warn('disk', 'the free space cannot be determined', `see df ${home}`);
   const room =
     freeBytes < 1024 * mebi ? `${Math.floor(freeBytes / mebi)} MiB` : `${Math.floor(freeBytes / mebi / 1024)} GiB`;
-  const fix = 'make room, or name a larger disk with SALLYPORT_HOME: nothing is served that cannot be written down';
+  const fix = 'free some space, or name a larger disk with SALLYPORT_HOME: without a journal nothing is served';
   if (freeBytes < tooFewBytes) return fail('disk', `${room} left`, fix);
   if (freeBytes < scarceBytes) return warn('disk', `${room} left`, fix);
   return ok('disk', `${room} free`);
 }
 
-function judgeLeftovers({ leftovers }: StateFacts): Finding {
+function judgeLeftovers({ leftovers }: StateFacts): DoctorFinding {
   if (leftovers.length === 0) return ok('leftovers', 'none');
   const [first] = leftovers;
   const says = `${leftovers.length} left by a start that was killed, e.g. ${first}`;
@@ -68,7 +68,7 @@ function judgeLeftovers({ leftovers }: StateFacts): Finding {
   );
 }
 
-function judgeCa({ ca, nowMs }: StateFacts): Finding[] {
+function judgeCa({ ca, nowMs }: StateFacts): DoctorFinding[] {
   if (ca === null) return [];
   if ('broken' in ca)
     return [
@@ -81,11 +81,11 @@ function judgeCa({ ca, nowMs }: StateFacts): Finding[] {
   return [days < renewBeforeDays ? warn('ca', until, fix) : ok('ca', until)];
 }
 
-function judgeClock({ nowMs, ca, steppedMs, newestRecordMs }: StateFacts): Finding {
+function judgeClock({ nowMs, ca, steppedMs, newestRecordMs }: StateFacts): DoctorFinding {
   const now = new Date(nowMs).toISOString().slice(0, 19);
   const fix = 'set the clock: sudo timedatectl set-ntp true, or sudo date -s';
   const isBefore = (ms: number | null): ms is number => ms !== null && nowMs + toleranceMs < ms;
-  if (nowMs < notBeforeMs) return fail('clock', `it says ${now}, which is long ago`, fix);
+  if (nowMs < notBeforeMs) return fail('clock', `it says ${now}, which is in the past`, fix);
   const caFrom = ca !== null && 'fromMs' in ca ? ca.fromMs : null;
   if (isBefore(caFrom)) {
     return fail('clock', `it says ${now}Z, before the CA was made (${new Date(caFrom).toISOString()})`, fix);
@@ -98,7 +98,7 @@ function judgeClock({ nowMs, ca, steppedMs, newestRecordMs }: StateFacts): Findi
     return warn(
       'clock',
       `it was moved by ${Math.round(steppedMs / 1000)} s just now`,
-      'see what sets the clock, and how often',
+      'find out what sets the clock, and how often',
     );
   return ok('clock', `${now}Z`);
 }

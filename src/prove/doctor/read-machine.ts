@@ -85,7 +85,11 @@ async function readDocker(environment: Readonly<Record<string, string | undefine
       isElsewhere: /^(?:tcp|ssh|https?):/.test(environment.DOCKER_HOST ?? ''),
     };
   } catch {
-    return { state: 'unreachable', message: 'docker info gave no JSON', hint: 'see whether `docker info` works' };
+    return {
+      state: 'unreachable',
+      message: 'docker info did not answer with JSON',
+      hint: 'check that `docker info` works',
+    };
   }
 }
 

@@ -2,10 +2,10 @@
 // request. Says how each fared as soon as it is known.
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
-import { type GroundPorts, layPretendGround } from '../internet/pretend-ground.ts';
+import { layPretendGround, type PretendGroundPorts } from '../internet/pretend-ground.ts';
 import type { SeenRequest } from '../internet/pretend-world.ts';
 import { doctorGround } from './doctor-hosts.ts';
-import type { Finding } from './finding.ts';
+import type { DoctorFinding } from './finding.ts';
 import { type InsideLine, insideScript, readLine } from './inside-script.ts';
 import { judgeRuntime, judgeTried } from './judge-runtime.ts';
 import { doctorRepository, type Runtime, runtimes, slugOf } from './runtimes.ts';
@@ -17,13 +17,13 @@ export interface RefusedRecord {
   readonly reason: string | null;
 }
 
-export interface DoctorPorts extends GroundPorts {
+export interface DoctorPorts extends PretendGroundPorts {
   refusals(): Promise<readonly RefusedRecord[]>;
   onProgress(text: string): void;
 }
 
 export interface InsideResult {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly DoctorFinding[];
   /** From asking for the sandbox to its first word. */
   readonly startMs: number;
 }

@@ -10,7 +10,7 @@ import type { Launcher } from '../../sandbox/run/sandbox-plan.ts';
 import { type SandboxRegistrar, type StartedSandbox, startSandbox } from '../../sandbox/run/start-sandbox.ts';
 import { type PretendHost, type PretendWorld, startPretendWorld } from './pretend-world.ts';
 
-export interface GroundPorts {
+export interface PretendGroundPorts {
   readonly launcher: Launcher;
   /** The user's own. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -48,7 +48,7 @@ export interface PretendGround {
 
 type Undo = () => Promise<unknown> | unknown;
 
-export async function layPretendGround(ports: GroundPorts, plan: GroundPlan): Promise<PretendGround> {
+export async function layPretendGround(ports: PretendGroundPorts, plan: GroundPlan): Promise<PretendGround> {
   const undo: Undo[] = [];
   const clear = async (): Promise<void> => {
     for (const step of undo.splice(0)) await Promise.resolve(step()).catch(() => {});
@@ -61,7 +61,7 @@ export async function layPretendGround(ports: GroundPorts, plan: GroundPlan): Pr
   }
 }
 
-async function lay(ports: GroundPorts, plan: GroundPlan, later: (step: Undo) => void) {
+async function lay(ports: PretendGroundPorts, plan: GroundPlan, later: (step: Undo) => void) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), `sallyport-${plan.name}-`)));
   later(() => rm(root, { recursive: true, force: true }));
   const secretFiles = writeSecrets(join(root, 'keys'), plan.secrets);

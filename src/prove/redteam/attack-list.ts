@@ -1,5 +1,5 @@
-// Every attack there is, in the order in which they are made: what can be seen first, what is asked of the door later. The list
-// is the proof's table of contents: an attack that is not in it is not made.
+// Every attack, in the order in which they run: first what can be seen from inside, then what is asked of the door. An attack
+// that is not in this list does not run.
 import type { Attack } from './attack.ts';
 import { credentialAttacks } from './attacks/credentials.ts';
 import { environmentAttacks } from './attacks/environment.ts';

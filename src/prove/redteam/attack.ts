@@ -1,5 +1,5 @@
-// The nouns of the red team: an attack, what is known when it is judged, and what can be found. Types only. "It failed" is
-// no finding: an attack held only where something shows that it was us, or a wall we set up, that stopped it.
+// The types of the red team: an attack, the facts it is judged by, and the possible verdicts. "It failed" is not enough: the
+// door held only if something shows that Sallyport, or a wall it set up, stopped the attack.
 import type { SeenRequest } from '../internet/pretend-world.ts';
 import type { Ground } from './ground.ts';
 import type { Observation, Probe } from './probe.ts';
@@ -8,10 +8,10 @@ import type { Observation, Probe } from './probe.ts';
  * `held`: refused by us, with proof. `hole`: it got through. `unproven`: it did not get through, but nothing shows that we
  * stopped it. `not run`: something it needs is missing in this sandbox.
  */
-export type Verdict = 'held' | 'hole' | 'unproven' | 'not run';
+export type AttackVerdict = 'held' | 'hole' | 'unproven' | 'not run';
 
-export interface Finding {
-  readonly verdict: Verdict;
+export interface AttackFinding {
+  readonly verdict: AttackVerdict;
   /** What shows it, in words for a person. */
   readonly evidence: string;
 }
@@ -81,5 +81,5 @@ export interface Attack {
   readonly looksAt?: 'refs' | 'journal';
   readonly control: Control;
   attempt(ground: Ground): readonly Probe[];
-  judge(facts: Facts): Finding;
+  judge(facts: Facts): AttackFinding;
 }

@@ -1,5 +1,5 @@
-// The attacker's voice: hands probes to the script inside the sandbox and reads what came of them, one batch at a time. What
-// comes back is believed only as far as it is read: it was said by something hostile.
+// Sends probes to the attacker's script inside the sandbox and reads the results, one batch at a time. The answers come from
+// something hostile, so they are parsed strictly.
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { waitAtMost } from '../../kit/wait-at-most.ts';

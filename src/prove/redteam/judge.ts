@@ -1,15 +1,15 @@
-// How the proof of a refusal is read, in one place: our own answer, a record in the journal, or the kernel's word for a wall
-// we set up; and that nothing arrived on the other side. "Connection failed" is never a pass.
+// How a refusal is proven, in one place: by our own answer, a record in the journal, or a kernel error from a wall we set up,
+// and by nothing having arrived on the other side. "Connection failed" is never a pass.
 import { shortened } from '../../kit/text/unseen.ts';
-import type { Control, Facts, Finding, Verdict } from './attack.ts';
+import type { AttackFinding, AttackVerdict, Control, Facts } from './attack.ts';
 import type { Observation } from './probe.ts';
 
-export const held = (evidence: string): Finding => ({ verdict: 'held', evidence });
-export const hole = (evidence: string): Finding => ({ verdict: 'hole', evidence });
-export const unproven = (evidence: string): Finding => ({ verdict: 'unproven', evidence });
+export const held = (evidence: string): AttackFinding => ({ verdict: 'held', evidence });
+export const hole = (evidence: string): AttackFinding => ({ verdict: 'hole', evidence });
+export const unproven = (evidence: string): AttackFinding => ({ verdict: 'unproven', evidence });
 
 /** The head and body of an HTTP answer as it came. */
-export interface Answer {
+export interface ProbeAnswer {
   readonly status: number;
   /** The code of our own refusal; null: the answer is not ours. */
   readonly refused: string | null;
@@ -17,7 +17,7 @@ export interface Answer {
   readonly body: string;
 }
 
-export function readAnswer(text: string): Answer | null {
+export function readAnswer(text: string): ProbeAnswer | null {
   const status = /^HTTP\/[\d.]+ (\d{3})/.exec(text);
   if (status === null) return null;
   const end = text.indexOf('\r\n\r\n');
@@ -41,7 +41,7 @@ export function inWords({ error, text, exit }: Observation): string {
 }
 
 /** Every answer is a refusal of ours under one of these codes, and nothing arrived. */
-export function refusedInWords(facts: Facts, codes: RegExp): Finding {
+export function refusedInWords(facts: Facts, codes: RegExp): AttackFinding {
   if (facts.seen.length > 0) return hole(arrived(facts));
   for (const observation of facts.observed) {
     const answer = readAnswer(observation.text);
@@ -56,7 +56,7 @@ export function refusedInWords(facts: Facts, codes: RegExp): Finding {
 }
 
 /** A refusal that the client cannot see (a closed connection) counts when the journal has it. */
-export function fromJournal(facts: Facts, codes: RegExp, otherwise: string): Finding {
+export function fromJournal(facts: Facts, codes: RegExp, otherwise: string): AttackFinding {
   if (facts.seen.length > 0) return hole(arrived(facts));
   const record = facts.journal.find(({ code }) => code !== null && codes.test(code));
   if (record === undefined) return unproven(`${otherwise}; the journal has no refusal of it`);
@@ -68,12 +68,12 @@ export function arrived({ seen }: Facts): string {
 }
 
 /** Nobody outside was visited; then what `finding` says. */
-export function unlessVisited(facts: Facts, finding: () => Finding): Finding {
+export function unlessVisited(facts: Facts, finding: () => AttackFinding): AttackFinding {
   return facts.visited.length > 0 ? hole(`reached ${facts.visited.join(', ')}`) : finding();
 }
 
 /** Every observation is an error of the kernel out of these; `because` says which wall that is. */
-export function stoppedByKernel(facts: Facts, errors: readonly string[], because: string): Finding {
+export function stoppedByKernel(facts: Facts, errors: readonly string[], because: string): AttackFinding {
   for (const observation of facts.observed) {
     if (observation.error === null) return hole(`it worked: ${inWords(observation)}`);
     if (!errors.includes(observation.error)) return unproven(`failed with ${inWords(observation)}`);
@@ -106,7 +106,7 @@ export function answered(shows: string, probes: Control['probes']): Control {
 }
 
 /** Whatever an attack was about: a planted secret that shows up inside is a hole. */
-export function findBait(facts: Facts): Finding | null {
+export function findBait(facts: Facts): AttackFinding | null {
   for (const { text, error } of [...facts.observed, ...facts.control]) {
     // As it came, and without the lengths between the chunks of a body.
     const said = `${text}\n${text.replace(/\r\n[0-9a-f]+\r\n/gi, '')}\n${error ?? ''}`;
@@ -127,8 +127,8 @@ export function inBase64(text: string): string[] {
   });
 }
 
-export function countVerdicts(findings: readonly { readonly verdict: Verdict }[]): Record<Verdict, number> {
-  const counts: Record<Verdict, number> = { held: 0, hole: 0, unproven: 0, 'not run': 0 };
+export function countVerdicts(findings: readonly { readonly verdict: AttackVerdict }[]): Record<AttackVerdict, number> {
+  const counts: Record<AttackVerdict, number> = { held: 0, hole: 0, unproven: 0, 'not run': 0 };
   for (const { verdict } of findings) counts[verdict] += 1;
   return counts;
 }

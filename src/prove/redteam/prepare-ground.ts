@@ -47,7 +47,7 @@ export interface GatewayUnderAttack {
   stop(): Promise<void>;
 }
 
-export interface GroundPorts {
+export interface AttackGroundPorts {
   readonly launcher: Launcher;
   /** The user's own environment. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -72,7 +72,7 @@ export interface PreparedGround {
 
 const toolNames = ['python3', 'git', 'curl', 'ip', 'nsenter'] as const;
 
-export async function prepareGround(ports: GroundPorts): Promise<PreparedGround> {
+export async function prepareGround(ports: AttackGroundPorts): Promise<PreparedGround> {
   const undo: (() => Promise<unknown> | unknown)[] = [];
   const clear = async (): Promise<void> => {
     for (const step of undo.splice(0)) await Promise.resolve(step()).catch(() => {});
@@ -86,7 +86,7 @@ export async function prepareGround(ports: GroundPorts): Promise<PreparedGround>
 }
 
 async function lay(
-  ports: GroundPorts,
+  ports: AttackGroundPorts,
   later: (step: () => Promise<unknown> | unknown) => void,
 ): Promise<Omit<PreparedGround, 'clear'>> {
   await removeLeftovers();

@@ -63,5 +63,7 @@ export interface Observation {
   readonly exit: number | null;
 }
 
-export type Handler<Kind extends Probe['do']> = (probe: Extract<Probe, { do: Kind }>) => Promise<Partial<Observation>>;
-export type Handlers<Kind extends Probe['do']> = { readonly [Each in Kind]: Handler<Each> };
+export type ProbeHandler<Kind extends Probe['do']> = (
+  probe: Extract<Probe, { do: Kind }>,
+) => Promise<Partial<Observation>>;
+export type ProbeHandlers<Kind extends Probe['do']> = { readonly [Each in Kind]: ProbeHandler<Each> };

@@ -6,14 +6,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { placesIn } from '../../kit/files/home.ts';
-import type { Attack, Facts, Finding, JournalRecord } from './attack.ts';
+import type { Attack, AttackFinding, Facts, JournalRecord } from './attack.ts';
 import { AttackerGone } from './attacker.ts';
 import type { Ground } from './ground.ts';
 import { findBait, unproven } from './judge.ts';
 import type { PreparedGround } from './prepare-ground.ts';
 import type { Observation } from './probe.ts';
 
-export interface AttackResult extends Finding {
+export interface AttackResult extends AttackFinding {
   readonly name: string;
   readonly area: Attack['area'];
   readonly tried: string;
@@ -38,7 +38,7 @@ export class AttackRun {
   async make(attack: Attack): Promise<AttackResult> {
     const { name, area, tried } = attack;
     const startedMs = performance.now();
-    let finding: Finding;
+    let finding: AttackFinding;
     try {
       finding = await this.#find(attack);
     } catch (error) {
@@ -48,14 +48,14 @@ export class AttackRun {
     return { name, area, tried, ...finding, ms: Math.round(performance.now() - startedMs) };
   }
 
-  async #find(attack: Attack): Promise<Finding> {
+  async #find(attack: Attack): Promise<AttackFinding> {
     const { ground } = this.#prepared;
     const missing = whyMissing(attack, ground);
     if (missing !== null) return { verdict: 'not run', evidence: missing };
     const control = await this.#control(attack);
     const instead = attack.control.fails(control);
     if (instead !== null) {
-      return unproven(`the means does not work here (${attack.control.shows}: ${instead})`);
+      return unproven(`the test itself does not work here (${attack.control.shows}: ${instead})`);
     }
     return this.#attempt(attack, control);
   }
@@ -69,7 +69,7 @@ export class AttackRun {
     return made;
   }
 
-  async #attempt(attack: Attack, control: readonly Observation[]): Promise<Finding> {
+  async #attempt(attack: Attack, control: readonly Observation[]): Promise<AttackFinding> {
     const { ground, attacker, world, github, visited } = this.#prepared;
     const seq = this.#journal.after(0).at(-1)?.seq ?? 0;
     const [seenBefore, visitedBefore] = [world.seen.length, visited.length];
@@ -100,8 +100,8 @@ function whyMissing(attack: Attack, ground: Ground): string | null {
   return tool === undefined ? (attack.missing?.(ground) ?? null) : `there is no ${tool} in the sandbox`;
 }
 
-// The journal as evidence, read from its files by nobody's help: a gateway that was tampered with must not be the one that
-// vouches for itself. Reads, and checks that each record names the hash of the one before it.
+// The journal as evidence, read from its files without the gateway, which must not vouch for itself. Checks that each record
+// names the hash of the one before it.
 export class JournalEvidence {
   readonly #folder: string;
 

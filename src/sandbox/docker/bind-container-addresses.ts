@@ -1,6 +1,6 @@
-// The network of a container that somebody else started with `--network none`, led home: every address in the world
-// becomes local to it, so that its door can be opened. Run with the programs of this machine, inside the container's
-// network alone. Must never change a route of the machine itself: what is entered is what was looked at, held open.
+// Binds every address in the network of a container that somebody else started with `--network none`: all of them become
+// local to it, so that its door can be opened. Uses the programs of this machine, inside the container's network alone.
+// Must never change a route of the machine itself: it enters the namespace that it checked, which it holds open meanwhile.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, readlinkSync } from 'node:fs';
@@ -75,7 +75,7 @@ async function runInside(pid: number, network: number, user: number | null): Pro
   if (/^nsenter: /m.test(complaint)) throw enteringFault(pid, complaint);
   throw new LaunchError(
     `the routes in the network of process ${pid} could not be set: ${complaint.trim() || 'no answer in time'}`,
-    'See whether `nsenter --target PID --net ip route` works by hand, and whether iproute2 is current.',
+    'Try `nsenter --target PID --net ip route` by hand, and check that iproute2 is up to date.',
   );
 }
 
@@ -90,7 +90,7 @@ function openNamespace(pid: number, kind: 'net' | 'user'): number {
 function notOfTheContainer(pid: number, containerId: string): LaunchError {
   return new LaunchError(
     `process ${pid} is not one of the container ${containerId.slice(0, 12)} on this machine`,
-    'The container may have been restarted: register it again. A gateway opens such a door only on the machine whose Docker ' +
-      'runs the container, where it sees that process: not from inside a container, nor for Docker in a virtual machine.',
+    'The container may have been restarted: register it again. The gateway must run on the machine whose Docker runs the ' +
+      'container, and must see its process: it cannot be in a container itself, and Docker cannot be in a virtual machine.',
   );
 }

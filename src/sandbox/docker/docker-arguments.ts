@@ -1,5 +1,5 @@
-// What `docker create` is told for a plan. Pure but for a look at the mounts of the host. Every privilege is named here
-// and taken away; nothing that a user or a plan says can become a flag of docker.
+// The arguments of `docker create` for a plan. Pure, except that it reads the mounts of the host. Drops every privilege by
+// name; nothing that a user or a plan says can become a flag of docker.
 import { posix } from 'node:path';
 import { LaunchError, type Mount, type SandboxPlan } from '../run/sandbox-plan.ts';
 import { proxyVariables } from './docker-command.ts';
@@ -95,7 +95,10 @@ function mountArguments(mount: Mount): readonly string[] {
     case 'empty':
       // --mount cannot say `exec`, and programs are built and run in /tmp.
       if (mount.target.includes(':'))
-        throw new LaunchError(`docker makes no folder with a colon in its name: ${mount.target}`, 'use another path');
+        throw new LaunchError(
+          `docker cannot make a folder with a colon in its name: ${mount.target}`,
+          'use another path',
+        );
       return ['--tmpfs', `${mount.target}:rw,exec,nosuid,nodev,mode=1777`];
     case 'link':
       throw new LaunchError(

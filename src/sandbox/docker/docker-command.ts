@@ -65,12 +65,16 @@ export function explainDocker(stderr: string, cause?: Error): LaunchError {
   if ((cause as { killed?: boolean } | undefined)?.killed === true)
     return new LaunchError(
       `docker did not answer within ${timeoutMs / 1000} seconds`,
-      'see whether `docker info` works; restart the daemon',
+      'check whether `docker info` works; if not, restart the daemon',
       options,
     );
   const said = daemonSaid(stderr);
   for (const [sign, hint] of hints) if (sign.test(stderr)) return new LaunchError(`docker: ${said}`, hint, options);
-  return new LaunchError(`docker: ${said}`, 'see whether `docker info` works, and the log of the daemon', options);
+  return new LaunchError(
+    `docker: ${said}`,
+    'check whether `docker info` works, and look at the log of the daemon',
+    options,
+  );
 }
 
 /** The message itself, without warnings and the advice to read the manual. */

@@ -1,6 +1,6 @@
-// Holds a container's command until its mounts were looked at: the daemon finds their sources by name, at a time of its own.
-// The container begins with a shell of this machine, which stops itself; told to go on, it becomes the command. Nothing of the
-// image, and nothing that is mounted from elsewhere, runs before.
+// Holds back a container's command until its mounts were checked, because the daemon finds their sources by name and later.
+// The container starts with a shell of this machine, which stops itself and, when released, becomes the command. Nothing from
+// the image, and nothing that is mounted from elsewhere, runs before.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';

@@ -9,7 +9,7 @@ import { csv, imageName, withoutPrivileges } from './docker-arguments.ts';
 import { type DockerCommand, explainDocker } from './docker-command.ts';
 import { findHostProgram, type HostProgram } from './docker-host-program.ts';
 
-export interface HolderOptions {
+export interface DockerHolderOptions {
   /** Its name, unlike any other's: also how its process is known again. */
   readonly name: string;
   readonly image: string;
@@ -33,7 +33,7 @@ export interface DockerHolder {
 const startMs = 30_000;
 const patienceMs = 3_000;
 
-export async function startHolder(docker: DockerCommand, options: HolderOptions): Promise<DockerHolder> {
+export async function startHolder(docker: DockerCommand, options: DockerHolderOptions): Promise<DockerHolder> {
   const [program, imageEnvironment] = await Promise.all([
     findHostProgram('cat'),
     imageVariables(docker, options.image),
@@ -63,7 +63,7 @@ export async function startHolder(docker: DockerCommand, options: HolderOptions)
     await docker.run(['rm', '--force', '--', options.name]).catch(() => '');
     await ended;
   };
-  // It hands back what it is told: when this line returns, the pipe that its life hangs on works.
+  // The holder echoes this line. When it comes back, the pipe that keeps the holder alive works.
   stdin.write(`${options.name}\n`);
   const answered = new Promise<'answered'>((resolve) => {
     stdout.on('data', () => heard.includes(options.name) && resolve('answered'));
@@ -83,7 +83,7 @@ export async function startHolder(docker: DockerCommand, options: HolderOptions)
 }
 
 function holderArguments(
-  options: HolderOptions,
+  options: DockerHolderOptions,
   program: HostProgram,
   variables: readonly string[],
 ): readonly string[] {
@@ -116,7 +116,10 @@ async function imageVariables(docker: DockerCommand, image: string): Promise<Rea
   const list: unknown = JSON.parse(answer);
   if (list === null) return {};
   if (!Array.isArray(list))
-    throw new LaunchError(`docker does not say what ${image} sets: ${answer.trim()}`, 'docker version');
+    throw new LaunchError(
+      `docker does not say which variables ${image} sets: ${answer.trim()}`,
+      'check the version of Docker: docker version',
+    );
   const pairs = list.map((text) => /^([^=]+)=?(.*)$/s.exec(String(text)) ?? []);
   return Object.fromEntries(pairs.flatMap(([, name, value = '']) => (name === undefined ? [] : [[name, value]])));
 }

@@ -27,7 +27,7 @@ export async function findHostProgram(name: string): Promise<HostProgram> {
   } catch (cause) {
     // glibc's ldd ends with 1 here.
     if (!/not a dynamic executable/.test(String((cause as { stderr?: unknown }).stderr)))
-      throw new LaunchError(`ldd cannot tell what ${path} needs`, 'install ldd (libc-bin)', { cause });
+      throw new LaunchError(`ldd cannot say which libraries ${path} needs`, 'install ldd (libc-bin)', { cause });
     listed = '';
   }
   return hostProgram(path, listed, realpathSync);

@@ -1,5 +1,5 @@
-// Whose container is it? Every container carries the launcher that started it, so that the next start can tell what a
-// killed launcher left behind. Never touches a container whose launcher may still live, nor one without our label and name.
+// Finds containers that a killed launcher left behind: every container names its launcher in a label. Never touches a
+// container whose launcher may still live, nor one without our label and name.
 // Guards: threats.md T100
 import { readFileSync, readlinkSync } from 'node:fs';
 import { createDockerCommand, type DockerCommand, type DockerOptions } from './docker-command.ts';

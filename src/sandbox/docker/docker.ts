@@ -179,7 +179,7 @@ function refuseDaemonSocket(mounts: readonly Mount[], environment: DockerOptions
       const seenAt = posix.join(mount.target, posix.relative(source!, socket));
       if (mounts.slice(at + 1).some((later) => lies(seenAt, later.target))) continue;
       throw new LaunchError(
-        `${mount.source} would give the sandbox ${socket}, and with it this machine`,
+        `mounting ${mount.source} would give the sandbox ${socket}, and through it control of this machine`,
         'mount a folder that does not hold the socket of the Docker daemon',
       );
     }
@@ -194,8 +194,8 @@ function real(path: string | undefined): readonly string[] {
   }
 }
 
-// The network namespace of a container, from outside: is its process really one of this machine, may we go there, and the
-// routes that make every address in the world local to it. Never changes the network of the host.
+// The network namespace of a container, from outside: checks that its process is on this machine and that we may enter, and
+// sets the routes that make every address local to it. Never changes the network of the host.
 /** The process must say `name` in its command line: a number from another machine's daemon means another process here. */
 export function checkContainerProcess(pid: number, name: string): void {
   let commandLine = '';
@@ -206,8 +206,8 @@ export function checkContainerProcess(pid: number, name: string): void {
   }
   if (!commandLine.includes(`/${name}/`))
     throw new LaunchError(
-      'the Docker daemon does not run on this machine: its containers are not among its processes',
-      'use a daemon on this machine: one in a virtual machine (Docker Desktop) or behind DOCKER_HOST=tcp or ssh keeps its network where the gateway cannot reach it. Or leave --image out to use bubblewrap',
+      'the Docker daemon does not run on this machine: its containers are not among the processes here',
+      'use a daemon on this machine. The gateway cannot reach the network of one in a virtual machine (Docker Desktop) or behind DOCKER_HOST=tcp or ssh. Or leave out --image to use bubblewrap',
     );
   let theirs: string;
   try {
@@ -249,7 +249,7 @@ const routes = bindEveryAddress('ip');
 
 function notPermitted(cause: unknown): LaunchError {
   return new LaunchError(
-    'this user may use the Docker daemon but not enter the network of its containers',
+    'this user may use the Docker daemon, but may not enter the network of its containers',
     'run with sudo, use rootless Docker, or leave --image out to use bubblewrap',
     { cause },
   );

@@ -1,5 +1,5 @@
-// The blocklist, as data: what of a host is never let into a sandbox, by the place where it is known to live. A place that
-// belongs here and is missing is a leak; a place that is here and harmless only has to be named another way.
+// The blocklist, as data: places on a host that are never let into a sandbox. A missing place is a leak; a harmless place in
+// the list costs little, because its user can name it another way.
 
 export interface DangerRule {
   /** What lives there, for the user. */

@@ -2,7 +2,7 @@
 // contains something dangerous is let in with that masked. Judges by path and by inode, so an alias does not help.
 import type { FileKind, HostFiles } from './host-files.ts';
 import { liesIn, liesInAny, normalPath } from './path-relations.ts';
-import type { Danger, Survey } from './survey-dangers.ts';
+import type { Danger, DangerSurvey } from './survey-dangers.ts';
 
 export interface MountRefusal {
   readonly reason: string;
@@ -22,7 +22,7 @@ export type Judgement =
 
 const temporary = ['/tmp', '/var/tmp'];
 
-export function judgeMount(source: string, survey: Survey, files: HostFiles): Judgement {
+export function judgeMount(source: string, survey: DangerSurvey, files: HostFiles): Judgement {
   const path = normalPath(source);
   if (path === null) return refuse(`${source} is not an absolute path`, 'Write the whole path.');
   const real = files.realPath(path);

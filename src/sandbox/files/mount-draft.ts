@@ -74,8 +74,8 @@ export class MountDraft {
         const link = [...foldersBetween(bind.source, real), real].find((path) => files.look(path)?.kind === 'link');
         if (link !== undefined)
           throw new LaunchError(
-            `${link} is a link, and something must be mounted there as ${target}`,
-            'A program in an earlier sandbox may have made it. Remove the link, or choose another target.',
+            `${link} is a link, so nothing can be mounted there as ${target}`,
+            'An earlier sandbox may have made it. Remove the link, or choose another target.',
           );
       }
     }

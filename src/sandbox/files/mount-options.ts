@@ -1,5 +1,5 @@
-// The options under which a path is mounted. In a user namespace of its own a process may add to them but not take any
-// away, and mount(8) takes away what it is not told again: so it is told.
+// The options under which a path is mounted. In its own user namespace a process may add options but not remove any, and
+// mount(8) removes what is not repeated: so all of them are repeated.
 import { readFileSync } from 'node:fs';
 
 const kept = new Set(['nosuid', 'nodev', 'noexec']);

@@ -10,7 +10,7 @@ import type { MountDraft } from './mount-draft.ts';
 import { joined, liesIn, liesInAny, moved, normalPath } from './path-relations.ts';
 import type { MountOptions } from './plan-mounts.ts';
 import { findSecretFiles } from './secret-files.ts';
-import type { Survey } from './survey-dangers.ts';
+import type { DangerSurvey } from './survey-dangers.ts';
 import { systemFolders, systemMounts } from './system-mounts.ts';
 import { findTools } from './tool-mounts.ts';
 import { checkTarget } from './user-mounts.ts';
@@ -26,7 +26,7 @@ const maxRepositories = 50;
 export class MountPlanner {
   readonly notices: string[] = [];
   readonly #options: MountOptions;
-  readonly #survey: Survey;
+  readonly #survey: DangerSurvey;
   readonly #files: HostFiles;
   readonly #draft: MountDraft;
   /** Folders that the sandbox sees where they are on the host. */
@@ -39,7 +39,7 @@ export class MountPlanner {
   /** Files and folders of git that the sandbox cannot write as long as nobody on the host replaces them. */
   readonly guarded: string[] = [];
 
-  constructor(options: MountOptions, survey: Survey, files: HostFiles, draft: MountDraft) {
+  constructor(options: MountOptions, survey: DangerSurvey, files: HostFiles, draft: MountDraft) {
     this.#options = options;
     this.#survey = survey;
     this.#files = files;
@@ -68,7 +68,7 @@ export class MountPlanner {
     if (judged.refused !== null) return refuse(judged.refused.reason);
     const { source, kind } = judged;
     if (kind !== 'folder') return refuse('it is not a folder');
-    if (notForProjects.includes(source)) return refuse('it holds the things of many programs and people');
+    if (notForProjects.includes(source)) return refuse('many programs and people keep files there');
     if (liesInAny(source, systemFolders) && !liesInAny(source, sourceFolders))
       return refuse('it is part of the system');
     this.#letInFolder('read-write', source, bothNames(spelled, this.#files), judged.masks);
@@ -82,7 +82,7 @@ export class MountPlanner {
       const option = `${mount.mode === 'read-write' ? '--mount' : '--ro'} ${mount.source}`;
       if (targets.has(mount.target))
         throw new LaunchError(
-          `${option}: something else is mounted at ${mount.target} already`,
+          `${option}: something else is already mounted at ${mount.target}`,
           'Name another target.',
         );
       targets.add(mount.target);

@@ -1,4 +1,4 @@
-// How two absolute paths lie to each other, by their text alone. Both must be normal: no dots, no links, no slash at the end.
+// How two absolute paths relate, by their text alone. Both must be normal: no dots, no links, no slash at the end.
 import { isAbsolute, normalize } from 'node:path';
 
 /** `path` is `folder` or lies in it. */

@@ -10,7 +10,7 @@ export interface SecretFile {
   readonly rule: string;
 }
 
-export interface SecretSearch {
+export interface SecretFileSearch {
   readonly found: readonly SecretFile[];
   /** The git folders in it, bare repositories too, without its own `.git`. */
   readonly repositories: readonly string[];
@@ -48,7 +48,7 @@ export function findSecretFiles(
   root: string,
   files: HostFiles,
   options: { readonly hideEnvFiles: boolean; readonly limits?: SearchLimits; readonly now?: () => number },
-): SecretSearch {
+): SecretFileSearch {
   const { maxEntries, maxMs } = options.limits ?? usualLimits;
   const now = options.now ?? (() => performance.now());
   const deadline = now() + maxMs;
@@ -79,7 +79,7 @@ function ruleFor(name: string, kind: FileKind, folder: string, env: boolean, tex
   // A link is no danger by itself: where it leads is only there if it was let in.
   if (kind === 'link') return null;
   if (kind === 'folder') return secretFolders.get(name) ?? null;
-  if (kind !== 'file') return `a ${kind}, behind which is something of the host`;
+  if (kind !== 'file') return `a ${kind}, which leads to something on the host`;
   if (env && isEnvFile(name)) return 'an .env file';
   const always = secretNames.get(name);
   if (always !== undefined) return always;

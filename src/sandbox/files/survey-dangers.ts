@@ -28,7 +28,7 @@ export interface HostFacts {
   readonly hide: readonly string[];
 }
 
-export interface Survey {
+export interface DangerSurvey {
   readonly dangers: readonly Danger[];
   /** The user's home and those of the other people on this host, where they really are. */
   readonly homes: readonly string[];
@@ -37,7 +37,7 @@ export interface Survey {
 /** Folders so wide that a variable which names one cannot mean that all of it is dangerous. */
 const wide = new Set(['/', '/tmp', '/var', '/var/tmp', '/home', '/opt', '/srv', '/mnt', '/media', '/usr', '/etc']);
 
-export function surveyDangers(facts: HostFacts, files: HostFiles): Survey {
+export function surveyDangers(facts: HostFacts, files: HostFiles): DangerSurvey {
   const others = peopleOf(files).filter(({ uid }) => uid !== facts.uid);
   const own = peopleOf(files).filter(({ uid }) => uid === facts.uid);
   const spelled = unique([facts.home, ...own.map(({ home }) => home), ...others.map(({ home }) => home)]);

@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path';
 import type { HostFiles } from './host-files.ts';
 import { judgeMount } from './judge-mount.ts';
 import { depthOf, joined, liesIn, liesInAny, normalPath } from './path-relations.ts';
-import type { Danger, Survey } from './survey-dangers.ts';
+import type { Danger, DangerSurvey } from './survey-dangers.ts';
 import { systemFolders } from './system-mounts.ts';
 
 export interface ToolOptions {
@@ -31,7 +31,7 @@ export interface FoundTools {
 /** ~/.local/bin may be full of links; what the command needs is looked up by itself. */
 const maxLinksPerFolder = 400;
 
-export function findTools(options: ToolOptions, survey: Survey, files: HostFiles): FoundTools {
+export function findTools(options: ToolOptions, survey: DangerSurvey, files: HostFiles): FoundTools {
   const path = pathFolders(options.environment.PATH, files);
   const search = new ToolSearch(options, survey, files);
   const usable = path.filter((folder) => search.showFolder(folder));
@@ -56,10 +56,10 @@ class ToolSearch {
   readonly tools: Tool[] = [];
   readonly notices: string[] = [];
   readonly #options: ToolOptions;
-  readonly #survey: Survey;
+  readonly #survey: DangerSurvey;
   readonly #files: HostFiles;
 
-  constructor(options: ToolOptions, survey: Survey, files: HostFiles) {
+  constructor(options: ToolOptions, survey: DangerSurvey, files: HostFiles) {
     this.#options = options;
     this.#survey = survey;
     this.#files = files;

@@ -23,7 +23,7 @@ export function parseMount(
   if (parts.length > 2 || from === '' || to === '' || text.includes('\0'))
     throw new LaunchError(
       `${option} ${JSON.stringify(text)} is not SOURCE or SOURCE:TARGET`,
-      'A path with a colon in it cannot be mounted; put a link to it in a folder and mount the folder it leads to.',
+      'A path with a colon in it cannot be mounted. Rename it, or mount the folder above it.',
     );
   const source = absolute(from, places);
   const target = to === undefined ? source : absoluteTarget(to, option, places.home);

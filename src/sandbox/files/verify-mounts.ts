@@ -47,7 +47,7 @@ function findSwapped(pid: number, seals: readonly SealedMount[]): string | null 
 
 function swapped(target: string): LaunchError {
   return new LaunchError(
-    `what would be mounted at ${target} is not what was judged: it was changed in the meantime, and no command was started`,
+    `what was to be mounted at ${target} changed after it was checked, so the command was not started`,
     'A program in another sandbox that can write there may have done it. End that sandbox (`sallyport list` names those that run), look at what lies there, and try again.',
   );
 }

@@ -1,5 +1,5 @@
-// Puts a ruleset in force and makes sure that it is: what is live afterwards is compared with what the kernel makes of the
-// same text, not with a return code. Undoes exactly what it did: two tables with our mark, nothing else.
+// Loads a ruleset and verifies it: compares what is in force afterwards with what the kernel makes of the same text, instead
+// of trusting a return code. Removes exactly what it loaded: two tables with our mark, nothing else.
 
 import { type Listed, listRules, listTableNames, listTables, loadText, rehearse } from './nft.ts';
 import { FirewallError } from './pin.ts';
@@ -47,7 +47,7 @@ export async function removeFirewall(table: string): Promise<readonly string[]> 
   for (const family of there) {
     if (markIn(listed[family]!) !== null) continue;
     throw new FirewallError(
-      `table ${family} ${table} has our name, but not our mark: it may be of other making`,
+      `table ${family} ${table} has our name, but not our mark: something else may have made it`,
       `Look at it (nft list table ${family} ${table}); remove it with: nft delete table ${family} ${table}`,
     );
   }
@@ -117,14 +117,14 @@ function markIn(listed: string): { readonly bridge: string; readonly checksum: s
   return comment === undefined ? null : readMark(comment);
 }
 
-export interface Refused {
+export interface RefusedFirewall {
   readonly family: Family;
   readonly comment: string;
   readonly packets: number;
 }
 
 /** What the rules in force have refused so far. */
-export async function countRefusals(table: string): Promise<readonly Refused[]> {
+export async function countRefusals(table: string): Promise<readonly RefusedFirewall[]> {
   const rules = await Promise.all(families.map((family) => listRules(family, table)));
   return rules
     .flat()

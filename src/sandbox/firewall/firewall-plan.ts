@@ -67,7 +67,7 @@ export function checkPlan(plan: FirewallPlan): FirewallPlan {
   };
 }
 
-/** The port of the gateway is one of them whoever lists them; a pin is no pin when it claims what is the gateway's. */
+/** The gateway's port always belongs to the list. A pin that claims the gateway's address, MAC or port does not count. */
 export function checkMembers(members: Members, { gateway }: FirewallPlan): Members {
   const pins = members.pins.map(checkPin);
   for (const { address, port } of pins) {

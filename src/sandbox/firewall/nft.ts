@@ -1,5 +1,5 @@
-// Speaks to nftables: loads a text in one transaction, reads back what is in force, and learns what the kernel makes of a
-// text by loading it where it does nothing, in an empty network namespace. Never touches a table but the named ones.
+// Speaks to nftables: loads a text in one transaction, reads back what is in force, and finds out what the kernel makes of a
+// text by loading it in an empty network namespace. Never touches other tables than the named ones.
 import { FirewallError } from './pin.ts';
 import { type Family, families } from './ruleset.ts';
 import { CommandError, runSystem } from './system-command.ts';

@@ -1,5 +1,5 @@
-// Who may speak on a sandbox network: an address, the MAC that has it, and the port of the bridge it is plugged into. These
-// become words of a ruleset that root loads, so nothing is taken over that is not exactly an address, a MAC or a name.
+// Who may speak on a sandbox network: an address, its MAC, and the bridge port it is plugged into. These go into a ruleset
+// that root loads, so only exact addresses, MACs and names are accepted.
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**

@@ -13,7 +13,7 @@ export interface RegisteredSandbox {
   readonly container_id: string | null;
 }
 
-export interface Survey {
+export interface MemberSurvey {
   readonly members: Members;
   /** What the operator should hear: sandboxes of which nothing passes, and why. */
   readonly notes: readonly string[];
@@ -27,7 +27,7 @@ export async function surveyMembers(
   given: readonly Pin[],
   registered: readonly RegisteredSandbox[],
   docker: DockerReader,
-): Promise<Survey> {
+): Promise<MemberSurvey> {
   const { bridge } = network;
   const ports = await listBridgePorts(bridge);
   const pins = [...given];

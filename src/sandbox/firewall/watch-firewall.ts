@@ -1,5 +1,5 @@
-// Keeps the firewall in step with the registrations: looks often, changes only the members while the rules stand, and puts
-// back what somebody else has changed. When it cannot learn what is right, what is in force stays: it never opens.
+// Keeps the firewall up to date with the registrations: checks often, changes only the members, and restores what somebody
+// else has changed. When it cannot find out the right state, it leaves the rules in force: it never opens.
 import { applyFirewall, type Standing } from './apply-firewall.ts';
 import { type Listed, rehearse } from './nft.ts';
 import type { Ruleset } from './ruleset.ts';

@@ -1,8 +1,8 @@
-// Makes every address of the world local to a network namespace: what is said to `ip` inside it, as root of it. Shell lines,
-// because they run before anything of ours can. Said twice they do no more than once: a container that is registered again
-// has been led home before.
+// Binds every address in a network namespace, so that all of them are local to it: the commands for `ip`, run inside it by
+// its root. They are shell lines, because they run before any program of ours can. Running them twice does no harm: a
+// container that is registered again has its addresses bound already.
 
-/** `ip` is the program's path, quoted for a shell. Fails when IPv4 cannot be led home; where IPv6 is off there is nothing to do. */
+/** `ip` is the program's path, quoted for a shell. Fails when IPv4 addresses cannot be bound; where IPv6 is off there is nothing to do. */
 export function bindEveryAddress(ip: string): string {
   const steps = [
     'link set lo up',

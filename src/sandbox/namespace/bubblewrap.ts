@@ -96,8 +96,8 @@ async function verified(holder: NamespaceHolder, seals: readonly SealedMount[]):
     await sleep(1);
   }
   throw new LaunchError(
-    'bubblewrap did not come so far that its mounts can be looked at',
-    'see whether `bwrap` works, and /proc is readable',
+    'bubblewrap stopped before its mounts could be checked',
+    'check that `bwrap` works and that /proc is readable',
   );
 }
 

@@ -22,7 +22,7 @@ export function unreadableNamespace(pid: number, cause: unknown): LaunchError {
     );
   }
   return new LaunchError(
-    `the namespaces of process ${pid} may not be seen by this user`,
+    `this user may not look at the namespaces of process ${pid}`,
     'Start the gateway as the user who owns the sandbox, or as root.',
     { cause },
   );
@@ -30,7 +30,7 @@ export function unreadableNamespace(pid: number, cause: unknown): LaunchError {
 
 export function noNsenter(cause: unknown): LaunchError {
   return new LaunchError(
-    'the program nsenter is not installed, and without it no door can be opened in a sandbox',
+    'the program nsenter is not installed; the gateway needs it to open a door in a sandbox',
     'Install util-linux (Debian, Fedora and Arch have it from the start; on Alpine: apk add util-linux).',
     { cause },
   );
@@ -45,17 +45,17 @@ export function anotherWayOut(pid: number, interfaces: string): LaunchError {
 
 /** nsenter ended before the child could say anything. */
 export function enteringFault(pid: number, complaint: string): LaunchError {
-  const cause = new Error(complaint.trim() || 'the child ended without a word');
+  const cause = new Error(complaint.trim() || 'the child ended without a message');
   if (/not permitted|denied/i.test(complaint)) {
     return new LaunchError(
-      `the network of process ${pid} may not be entered by this user`,
+      `this user may not enter the network of process ${pid}`,
       'Start the gateway as the user who owns the sandbox, or as root.',
       { cause },
     );
   }
   return new LaunchError(
     `the door in the network of process ${pid} could not be opened: ${cause.message.split('\n', 1)[0]}`,
-    'See whether the process still runs, and whether `nsenter --target PID --net true` works by hand.',
+    'Check whether the process still runs, and whether `nsenter --target PID --net true` works by hand.',
     { cause },
   );
 }
@@ -70,7 +70,7 @@ export function childFault(
       return notAnotherNamespace(pid);
     case 'other-namespace':
       return new LaunchError(
-        `process ${pid} has changed its network while the door was being opened`,
+        `process ${pid} changed its network while the door was being opened`,
         'The sandbox may have ended and its process id gone to another: start it again.',
         { cause },
       );
@@ -79,19 +79,19 @@ export function childFault(
     case 'EADDRINUSE':
       return new LaunchError(
         `a port of the door is taken in the network of process ${pid} (${text})`,
-        'Something listens there already. Is the sandbox registered? If not, a program in it has the port: register before that program starts.',
+        'Something listens there already. If the sandbox is not registered yet, it is a program of its own: register the sandbox before that program starts.',
         { cause },
       );
     case 'EACCES':
       return new LaunchError(
-        `the ports of the door may not be opened in the network of process ${pid} (${text})`,
+        `this user may not open the ports of the door in the network of process ${pid} (${text})`,
         'The user namespace of the sandbox must map this user to root (`unshare --map-root-user`).',
         { cause },
       );
     default:
       return new LaunchError(
         `the door in the network of process ${pid} could not be opened: ${text}`,
-        'This is not an error we know: the cause is in the message.',
+        'This error is not a known one: the message says what the system reported.',
         { cause },
       );
   }

@@ -12,7 +12,7 @@ import { needTool } from './find-tool.ts';
 import { firstChildOf } from './process-tree.ts';
 import { whyNoNamespaces } from './why-no-namespaces.ts';
 
-export interface HolderOptions {
+export interface NamespaceHolderOptions {
   readonly stdio: SandboxStdio;
   /** More of its own than network and processes, as options of unshare: `--mount`, `--ipc`. */
   readonly own: readonly string[];
@@ -64,7 +64,7 @@ export const mountedMark = 'sallyport: the mounts are made';
 const readyMark = 'sallyport: the namespace is ready';
 const endOfScript = '# end of script';
 
-export async function holdNamespace(options: HolderOptions): Promise<NamespaceHolder> {
+export async function holdNamespace(options: NamespaceHolderOptions): Promise<NamespaceHolder> {
   const utilLinux = 'install util-linux, which every distribution has';
   const setpriv = needTool('setpriv', utilLinux);
   const unshare = needTool('unshare', utilLinux);
@@ -183,8 +183,8 @@ function watched(child: ChildProcess) {
 
 function cannotSetUp(said: string): LaunchError {
   return new LaunchError(
-    `the sandbox could not be set up: ${said || 'it ended without a word'}`,
-    'a file or folder of the plan may have gone, or be out of your reach: look at the path that is named',
+    `the sandbox could not be set up: ${said || 'it ended without a message'}`,
+    'look at the path in the message: it may be gone, or you may not be allowed to read it',
   );
 }
 
@@ -197,8 +197,8 @@ export function killProcess(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-// What the processes of a namespace holder say while they set a sandbox up: a line when they have come so far, or the
-// reason why not. Keeps the beginning only; what is said later, when the command runs, is drained and dropped.
+// Reads what the processes of a namespace holder report while they set up a sandbox: a line for each step done, or the
+// reason for a failure. Keeps the beginning only; later output, while the command runs, is dropped.
 const keptCharacters = 16 * 1024;
 
 export class HolderReport {

@@ -21,7 +21,7 @@ export function createPlainUnshareLauncher(
 ): Launcher {
   if (uid === 0)
     throw new LaunchError(
-      'plain unshare isolates nothing from root: the command could write the system that runs it',
+      'plain unshare does not contain root: the command could write to the system that runs it',
       'use bubblewrap (apt install bubblewrap), or start it as an ordinary user',
     );
   const tools = findTools(findLoader(secondInput), find);

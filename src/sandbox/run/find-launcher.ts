@@ -14,7 +14,7 @@ export async function findLauncher({ wanted, image, environment }: LauncherChoic
   const name = wanted ?? (image === undefined ? 'bubblewrap' : 'docker');
   if (name !== 'docker' && image !== undefined)
     throw new LaunchError(
-      `--image is for Docker, and ${name} is asked for`,
+      `--image works with Docker only, and you chose ${name}`,
       'leave out --image, or use --launcher docker',
     );
   // Loaded when needed: a start must not wait for what it does not use.

@@ -1,4 +1,4 @@
-// What a caller wishes for becomes what `startSandbox` takes: the launcher, where its folders are made, which home it has.
+// What a caller asks for becomes what `startSandbox` takes: the launcher, where its folders are made, which home it has.
 // Shared by `sallyport run` and the library. Changes nothing of the process it runs in.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,30 +28,30 @@ export interface RequestedSandbox
 }
 
 /** Throws LaunchError where it cannot be started here. */
-export async function requestSandbox(wish: RequestedSandbox): Promise<SandboxRequest> {
-  const { environment, places } = wish;
-  refuseStateInside(wish);
-  const own = { ...environment, PATH: wish.ownPath };
-  const launcher = await findLauncher({ wanted: wish.launcher, image: wish.image, environment: own });
+export async function requestSandbox(requested: RequestedSandbox): Promise<SandboxRequest> {
+  const { environment, places } = requested;
+  refuseStateInside(requested);
+  const own = { ...environment, PATH: requested.ownPath };
+  const launcher = await findLauncher({ wanted: requested.launcher, image: requested.image, environment: own });
   // In plain unshare the files of the host stay where they are, and the state directory is out of sight: not there.
   const runFolders =
     launcher.name === 'unshare' ? join(tmpdir(), `sallyport-sandboxes-${process.geteuid?.()}`) : places.sandboxFolders;
   void cleanRunFolders(runFolders).catch(() => {});
   return {
     launcher,
-    command: wish.command,
-    stdio: wish.stdio,
-    registration: wish.registration,
-    workingDirectory: wish.workingDirectory,
+    command: requested.command,
+    stdio: requested.stdio,
+    registration: requested.registration,
+    workingDirectory: requested.workingDirectory,
     environment,
     userHome: environment.HOME ?? '/',
     stateFolder: places.home,
     runFolders,
-    persistentHome: wish.keepHome ? places.persistentHome : null,
-    mounts: wish.mounts,
-    variables: wish.variables,
-    hideEnvFiles: wish.hideEnvFiles,
-    gitConfig: wish.gitConfig,
+    persistentHome: requested.keepHome ? places.persistentHome : null,
+    mounts: requested.mounts,
+    variables: requested.variables,
+    hideEnvFiles: requested.hideEnvFiles,
+    gitConfig: requested.gitConfig,
   };
 }
 
@@ -63,8 +63,8 @@ function refuseStateInside({ environment, places, workingDirectory, mounts }: Re
   );
   if (around === undefined) return;
   throw new LaunchError(
-    `the state of Sallyport, ${places.home}, lies in ${around}, which the sandbox would get`,
-    'Keep it elsewhere: set SALLYPORT_HOME to a folder outside, or leave it unset.',
+    `the sandbox would get ${around}, and the state of Sallyport is in it (${places.home})`,
+    'Keep the state elsewhere: set SALLYPORT_HOME to a folder outside, or leave it unset.',
   );
 }
 

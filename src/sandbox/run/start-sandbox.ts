@@ -305,7 +305,7 @@ function doubtsOf(state: string, replaced: readonly string[]): string[] {
 }
 
 function inWords(path: string): string {
-  return `${path} was replaced on this host while the sandbox ran: from then on the sandbox could write it. Look through it.`;
+  return `${path} was replaced on this host while the sandbox ran: from then on the sandbox could write to it. Check its contents.`;
 }
 
 function refuseUnknownCommand(program: string, path: readonly string[] | null): void {

@@ -146,8 +146,8 @@ function breakOff(client: Socket): void {
   else client.resetAndDestroy();
 }
 
-// The shim saying no. Its clients speak HTTP to a proxy, so the answer is one of HTTP in the contract's form, and it is
-// seen through: a connection that is cut with bytes unread would take the answer away from the client again.
+// How the shim refuses. Its clients speak HTTP to a proxy, so it answers in HTTP, in the contract's form, and goes on
+// reading for a moment: closing a connection with unread bytes would destroy the answer.
 /** A client that goes on sending gets this long to read its answer. */
 const lingerMs = 1_000;
 

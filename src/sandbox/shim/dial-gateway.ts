@@ -4,7 +4,7 @@
 import { X509Certificate } from 'node:crypto';
 import { type ConnectionOptions, connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import type { Identity } from './identity.ts';
-import { type Endpoint, showEndpoint } from './places.ts';
+import { type ShimEndpoint, showEndpoint } from './places.ts';
 
 /** The name in the certificate of every gateway's mTLS door. */
 export const doorName = 'door.sallyport.internal';
@@ -19,7 +19,7 @@ export class GatewayUnreached extends Error {
 }
 
 export function dialGateway(
-  gateway: Endpoint,
+  gateway: ShimEndpoint,
   identity: Identity,
   protocol: DoorProtocol,
   timeoutMs = connectTimeoutMs,

@@ -117,7 +117,7 @@ export class IdentityKeeper {
   }
 }
 
-/** Of another registration it was put there by a person: then the one in use is good for nothing, however long it lives. */
+/** True if a person put an identity of another registration there: then the one in use is worthless, however long it lasts. */
 function isBetter(found: Identity, current: Identity): boolean {
   if (found.name !== current.name) return !hasEnded(found, Date.now());
   return found.validUntilMs > current.validUntilMs;

@@ -50,7 +50,7 @@ async function lookOnce(socket: Socket, tables: Pick<SocketTables, 'read'>): Pro
   for (const table of ownTable === 'tcp6' ? (['tcp6'] as const) : (['tcp', 'tcp6'] as const)) {
     const rows = await tables.read(table);
     const { client, own } = ends(table);
-    // Without an inode it is nobody's any more, and the table then says uid 0.
+    // A socket without an inode has no owner any more, and the table then says uid 0.
     const found = rows.filter(
       (row) => row.local === client && row.remote === own && row.inode !== 0 && clientStates.includes(row.state),
     );

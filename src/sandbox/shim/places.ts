@@ -4,13 +4,13 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { ShimRefused } from './shim-refused.ts';
 
-export interface Endpoint {
+export interface ShimEndpoint {
   readonly host: string;
   readonly port: number;
 }
 
 export type ListenPlace =
-  | ({ readonly kind: 'tcp' } & Endpoint)
+  | ({ readonly kind: 'tcp' } & ShimEndpoint)
   | {
       readonly kind: 'unix';
       readonly path: string;
@@ -34,7 +34,7 @@ export function parseListen(text: string): ListenPlace {
   return { kind: 'tcp', ...endpoint };
 }
 
-export function parseGateway(text: string): Endpoint {
+export function parseGateway(text: string): ShimEndpoint {
   const endpoint = parseEndpoint(text, 1);
   if (endpoint !== null) return endpoint;
   throw new ShimRefused(
@@ -43,11 +43,11 @@ export function parseGateway(text: string): Endpoint {
   );
 }
 
-export function showEndpoint({ host, port }: Endpoint): string {
+export function showEndpoint({ host, port }: ShimEndpoint): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function parseEndpoint(text: string, smallestPort: number): Endpoint | null {
+function parseEndpoint(text: string, smallestPort: number): ShimEndpoint | null {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text);
   if (match === null) return null;
   const port = Number(match[3]);

@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { dialGateway } from './dial-gateway.ts';
 import { type Identity, readIdentity } from './identity.ts';
-import type { Endpoint } from './places.ts';
+import type { ShimEndpoint } from './places.ts';
 
 const maxAnswerBytes = 64 * 1024;
 const answerTimeoutMs = 15_000;
@@ -14,7 +14,7 @@ export class RenewalFailed extends Error {
   override readonly name = 'RenewalFailed';
 }
 
-export async function renewIdentity(gateway: Endpoint, identity: Identity, nowMs = Date.now()): Promise<Identity> {
+export async function renewIdentity(gateway: ShimEndpoint, identity: Identity, nowMs = Date.now()): Promise<Identity> {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const socket = await dialGateway(gateway, identity, 'sallyport-identity/1');
   socket.write(`${JSON.stringify({ public_key: publicKey.export({ type: 'spki', format: 'pem' }) })}\n`);

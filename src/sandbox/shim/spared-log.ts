@@ -1,5 +1,5 @@
-// What anybody on the machine can make the shim say, said sparingly: who is refused over and over must not be able to
-// fill the disk or bury what matters. What was left out is counted.
+// A rate-limited log for messages that anybody on the machine can cause: a client that is refused over and over must not
+// fill the disk or bury what matters. Counts what it leaves out.
 import type { Log, LogDetail } from '../../kit/text/log.ts';
 
 const linesPerMinute = 20;

@@ -19,7 +19,7 @@ import { SocketTables } from './socket-table.ts';
 import { SparedLog } from './spared-log.ts';
 
 const maxConnections = 512;
-/** With those that are only being told no. Beyond that a connection is closed without a word. */
+/** Includes connections that are only being refused. Beyond this number a connection is closed without a message. */
 const maxSockets = 2 * maxConnections;
 const drainMs = 10_000;
 

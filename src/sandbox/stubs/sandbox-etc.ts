@@ -7,7 +7,7 @@ import { liesInAny, normalPath } from '../files/path-relations.ts';
 import type { BoundFile, MountFlavour } from '../files/plan-mounts.ts';
 import { systemFolders } from '../files/system-mounts.ts';
 
-export interface SandboxUser {
+export interface NamedUser {
   readonly uid: number;
   readonly gid: number;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface EtcOptions {
   readonly flavour: MountFlavour;
   /** A private folder that exists. */
   readonly folder: string;
-  readonly user: SandboxUser;
+  readonly user: NamedUser;
   readonly home: string;
   readonly shell: string;
 }

@@ -64,13 +64,12 @@ export function planEnvironment(options: EnvironmentOptions): PlannedEnvironment
   for (const text of options.extra) {
     const asked = parseVariable(text, from);
     if (asked === null) {
-      notices.push(`--env ${text}: there is no such variable here, so the sandbox has none either`);
+      notices.push(`--env ${text}: you have no such variable, so the sandbox gets none`);
       continue;
     }
     const { name, value, given } = asked;
     if (name === 'PATH' && !given) continue;
-    if (Object.hasOwn(ours, name))
-      refuse(name, 'the sandbox has a value of its own, without which it does not work', 'Leave it out.');
+    if (Object.hasOwn(ours, name)) refuse(name, 'the sandbox needs its own value to work', 'Leave it out.');
     if (!given) refuseCopy(name, value);
     const secret = secrets.find((one) => value.includes(one.value));
     if (secret !== undefined)
@@ -89,7 +88,7 @@ function refuseCopy(name: string, value: string): void {
   if (ofTheHost.test(name))
     refuse(
       name,
-      'it leads to something of this host that is not in the sandbox',
+      'it points to something on this host that is not in the sandbox',
       `Set it to something else: --env ${name}=VALUE.`,
     );
   if (looksLikeCredential(name)) refuse(name, 'by its name it is a credential', throughTheDoor);
@@ -97,7 +96,7 @@ function refuseCopy(name: string, value: string): void {
 }
 
 function refuse(name: string, reason: string, hint: string): never {
-  throw new LaunchError(`--env ${name} is not let in: ${reason}`, hint);
+  throw new LaunchError(`--env ${name} may not go into the sandbox: ${reason}`, hint);
 }
 
 function parseVariable(

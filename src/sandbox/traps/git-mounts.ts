@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import type { HostFiles } from '../files/host-files.ts';
 import { judgeMount } from '../files/judge-mount.ts';
 import { joined, liesIn } from '../files/path-relations.ts';
-import type { Survey } from '../files/survey-dangers.ts';
+import type { DangerSurvey } from '../files/survey-dangers.ts';
 import { type GitConfigAccess, type GitGuards, type GitMount, gitGuards, type StandIn } from './git-guards.ts';
 import { gitModules, hasTooManyModules } from './git-modules.ts';
 
@@ -13,7 +13,7 @@ const maxModules = 40;
 
 export function gitMounts(
   workingDirectory: string,
-  survey: Survey,
+  survey: DangerSurvey,
   files: HostFiles,
   access: GitConfigAccess = 'read-only',
 ): GitGuards {
@@ -78,7 +78,7 @@ export function protectRepository(folder: string, files: HostFiles, access: GitC
  * A worktree or a submodule: its .git says where the repository is. The sandbox can write that file, so it is believed only
  * if the repository, which no sandbox could write before, says in turn that this folder belongs to it.
  */
-function followPointer(pointer: string, survey: Survey, files: HostFiles, access: GitConfigAccess): GitGuards {
+function followPointer(pointer: string, survey: DangerSurvey, files: HostFiles, access: GitConfigAccess): GitGuards {
   const workingDirectory = dirname(pointer);
   const named = /^gitdir: (.+?)\s*$/.exec(files.readText(pointer, 4096) ?? '')?.[1];
   const folder = named === undefined ? null : files.realPath(resolve(workingDirectory, named));
@@ -88,7 +88,7 @@ function followPointer(pointer: string, survey: Survey, files: HostFiles, access
   const belongs = common === folder ? isSubmodule(folder, workingDirectory, files) : isWorktree(folder, pointer, files);
   if (!belongs || !looksLikeRepository(common, files))
     return only(
-      `${pointer} names ${folder}, which does not know this folder: it is not let in and git does not work. If it is right, run \`git worktree repair\` there.`,
+      `${pointer} names ${folder}, which does not name this folder: it is not let in, so git does not work. If it belongs together, run \`git worktree repair\` there.`,
     );
   const judged = judgeMount(common, survey, files);
   if (judged.refused !== null) return only(`git does not work in this sandbox: ${judged.refused.reason}`);

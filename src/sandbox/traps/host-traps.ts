@@ -150,7 +150,7 @@ export async function snapshotHostTraps(folder: string, options: SnapshotOptions
   const files = new Map<string, string>();
   for (const name of [...tree.names, ...(below?.names ?? []), ...inGit, ...named]) {
     const seen = describe(at(name), host);
-    // Settings are compared one by one; that their file is a link is told as of other files.
+    // Settings are compared one by one. If their file is a link, that is reported as for any other file.
     if (seen !== null && (!isSettings(name) || seen.startsWith('link '))) files.set(name, seen);
   }
   return {

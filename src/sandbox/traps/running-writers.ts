@@ -56,7 +56,7 @@ interface WriterNote {
 interface NotedFile {
   readonly path: string;
   readonly identity: string;
-  /** A link on the way to it can be turned, for which there is no guard: what it leads to is nobody's word for a moment. */
+  /** A link on the way to it can be changed at any moment, and nothing guards against that: where it leads cannot be relied on. */
   readonly isLoose: boolean;
 }
 

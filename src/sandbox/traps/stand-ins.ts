@@ -1,5 +1,5 @@
-// Makes what a mount needs to lie over, takes it away again at the end, and says which guarded file was replaced meanwhile: when
-// the host puts another file in its place (git config does so), Linux takes the mount away, and the sandbox can write there.
+// Makes the files that mounts need as targets, removes them at the end, and reports guarded files that were replaced meanwhile:
+// when the host replaces such a file (git config does), Linux removes the mount, and the sandbox can write there.
 import { lstatSync, mkdirSync, readFileSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import type { Mount } from '../run/sandbox-plan.ts';
 import type { StandIn } from './git-guards.ts';

@@ -11,7 +11,7 @@ const maxLines = 16;
 const maxNamed = 4;
 const maxText = 160;
 
-interface Finding {
+interface TrapFinding {
   /** 0: git or the system acts on it by itself. 1: when somebody enters or opens a folder. 2: something is missing. */
   readonly danger: 0 | 1 | 2;
   readonly what: string;
@@ -34,18 +34,20 @@ export async function reviewHostTraps(before: HostTraps, after: HostTraps, prefi
     ...(before.complete && after.complete
       ? []
       : [
-          'the folder, or the submodules in it, are too many: not all was searched for what programs on this host act on.',
+          'the folder has too many files or submodules: not all were searched for files that programs on this host act on.',
         ]),
     ...(after.completeBelow
       ? []
-      : ['node_modules and the like are too large: not all of them was searched for repositories and setuid files.']),
+      : [
+          'node_modules and similar folders are too large: not all of them were searched for repositories and setuid files.',
+        ]),
   ];
   if (found.length === 0) return limits;
   const shown = found.slice(0, maxLines).map(({ what, undo }) => (undo === null ? what : `${what} Undo: ${undo}`));
   const rest = found.length - shown.length;
   return [
     ...shown,
-    ...(rest > 0 ? [`and ${rest} more of less weight. \`git status --ignored\` shows what is new.`] : []),
+    ...(rest > 0 ? [`and ${rest} more that matter less. \`git status --ignored\` shows what is new.`] : []),
     ...limits,
     'Look at these before you use git, an editor or an agent here on the host.',
   ];
@@ -54,7 +56,7 @@ export async function reviewHostTraps(before: HostTraps, after: HostTraps, prefi
 type Named = (name: string) => string;
 
 /** One line for all that it has: it goes as a whole. */
-async function newRepository(path: string, before: HostTraps, after: HostTraps, named: Named): Promise<Finding> {
+async function newRepository(path: string, before: HostTraps, after: HostTraps, named: Named): Promise<TrapFinding> {
   const within = (name: string): boolean => name.startsWith(`${path}/`);
   const files = [...after.settings].filter(([name]) => within(name));
   const lists = await Promise.all(files.map(([, text]) => (text === null ? null : readSettings(text))));
@@ -74,12 +76,12 @@ async function changedSettings(
   after: HostTraps,
   isInMade: (name: string) => boolean,
   named: Named,
-): Promise<Finding[]> {
+): Promise<TrapFinding[]> {
   const changed = [...new Set([...before.settings.keys(), ...after.settings.keys()])].filter(
     (name) =>
       !isInMade(name) && (after.settings.get(name) === null || before.settings.get(name) !== after.settings.get(name)),
   );
-  const found = changed.map(async (name): Promise<Finding[]> => {
+  const found = changed.map(async (name): Promise<TrapFinding[]> => {
     const [text, earlier] = [
       after.settings.get(name) ?? (after.settings.has(name) ? null : ''),
       before.settings.get(name),
@@ -87,7 +89,7 @@ async function changedSettings(
     const [now, then] = await Promise.all([text === null ? null : readSettings(text), readSettings(earlier ?? '')]);
     const file = named(name);
     if (now === null)
-      return [{ danger: 0, what: `${printable(file)} is no file of settings that git can read.`, undo: null }];
+      return [{ danger: 0, what: `${printable(file)} is not a settings file that git can read.`, undo: null }];
     const added = without(now, then ?? []).filter((each) => !isHarmless(each));
     const removed = without(then ?? [], now).filter((each) => !isHarmless(each));
     return [
@@ -98,7 +100,7 @@ async function changedSettings(
   return (await Promise.all(found)).flat();
 }
 
-function setting(file: string, each: GitSetting, earlier: GitSetting | null): Finding {
+function setting(file: string, each: GitSetting, earlier: GitSetting | null): TrapFinding {
   const undo =
     earlier === null
       ? command('git', 'config', '--file', file, '--fixed-value', '--unset-all', each.key, each.value ?? '')
@@ -114,9 +116,9 @@ function setting(file: string, each: GitSetting, earlier: GitSetting | null): Fi
   };
 }
 
-function missingSetting(file: string, each: GitSetting): Finding {
+function missingSetting(file: string, each: GitSetting): TrapFinding {
   const undo = command('git', 'config', '--file', file, '--add', each.key, each.value ?? 'true');
-  return { danger: 2, what: `git: ${printable(asText(each))} was taken out of ${printable(file)}.`, undo };
+  return { danger: 2, what: `git: ${printable(asText(each))} was removed from ${printable(file)}.`, undo };
 }
 
 function without(list: readonly GitSetting[], others: readonly GitSetting[]): GitSetting[] {
@@ -124,8 +126,8 @@ function without(list: readonly GitSetting[], others: readonly GitSetting[]): Gi
   return list.filter((each) => !texts.has(asText(each)));
 }
 
-function changedLinks(before: HostTraps, after: HostTraps, named: Named): Finding[] {
-  return [...after.gitlinks].flatMap(([git, links]): Finding[] => {
+function changedLinks(before: HostTraps, after: HostTraps, named: Named): TrapFinding[] {
+  return [...after.gitlinks].flatMap(([git, links]): TrapFinding[] => {
     const earlier = before.gitlinks.get(git);
     if (links === null)
       return earlier === null
@@ -136,7 +138,7 @@ function changedLinks(before: HostTraps, after: HostTraps, named: Named): Findin
       .filter((link) => !(earlier ?? []).includes(link))
       .map((link) => ({
         danger: 0,
-        what: `${printable(named(join(root, link)))} is a repository inside this one for git (a gitlink): git status runs there too.`,
+        what: `${printable(named(join(root, link)))} is, for git, a repository inside this one (a gitlink): git status runs there too.`,
         undo: command('git', '-C', named(root), 'update-index', '--force-remove', '--', link),
       }));
   });
@@ -151,7 +153,7 @@ function changedFiles(
   after: HostTraps,
   isInMade: (name: string) => boolean,
   named: Named,
-): Finding[] {
+): TrapFinding[] {
   const groups = new Map<string, string[]>();
   const verbs = new Map<string, 'made' | 'changed' | 'removed'>();
   for (const name of new Set([...after.files.keys(), ...before.files.keys()])) {
@@ -162,7 +164,7 @@ function changedFiles(
     groups.set(group, [...(groups.get(group) ?? []), name]);
   }
   const isInGit = (name: string): boolean => [...after.repositories].some((git) => name.startsWith(`${git}/`));
-  return [...groups.values()].map((names): Finding => {
+  return [...groups.values()].map((names): TrapFinding => {
     const [first] = names as [string];
     const verb = verbs.get(first)!;
     const seen = after.files.get(first) ?? '';
@@ -173,7 +175,7 @@ function changedFiles(
     if (isSetuid(seen))
       return {
         danger: 0,
-        what: `${listed(whole.map(printable))}: who runs it becomes its owner (setuid or setgid).`,
+        what: `${listed(whole.map(printable))}: anyone who runs it gets the rights of its owner or group (setuid or setgid).`,
         undo: command('chmod', 'ug-s', '--', ...whole),
       };
     const isGrave = isInGit(first) || after.named.has(first) || seen === 'device' || alwaysGrave.test(first);

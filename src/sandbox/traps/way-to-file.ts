@@ -1,5 +1,5 @@
-// Every name on the way to a file, those that links lead over included: whoever can replace one of them decides what is found
-// at the end. Reads links and nothing else.
+// Lists every name on the way to a file, including those that links lead through: anyone who can replace one of them decides
+// what is found at the end. Reads links and nothing else.
 import { readlinkSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 

@@ -38,7 +38,7 @@ export function doubtOf(state: string, config: string): ConfigInDoubt | null {
   if (suspect !== null) return suspicion(path, suspect);
   const file = realPath(path);
   if (!foldersOnTheWay(path).some((folder) => readNote(state, folder)?.includes(file) === false)) return null;
-  const what = `${path} lies where a sandbox could write, and was not there, or not guarded, while one ran: it may be its work`;
+  const what = `${path} is in a place where a sandbox could write, and was missing or unguarded while one ran: the sandbox may have written it`;
   return new ConfigInDoubt(what, afterReading(path), false);
 }
 
@@ -73,7 +73,7 @@ export function refuseLinksOfSandboxes(
     const end = endOfPath(resolve(source), (folder) => !isTheirs(folder));
     if (mount.source !== end)
       throw new LaunchError(
-        `${source} leads to ${mount.source} by a link that lies where sandboxes can write: one of them may have made it`,
+        `${source} leads to ${mount.source} through a link in a folder that sandboxes can write to: a sandbox may have made it`,
         `If that is what you want, name it: ${quoteForShell(mount.source)}. Otherwise look at the link, and remove it.`,
       );
   }
@@ -81,10 +81,10 @@ export function refuseLinksOfSandboxes(
 
 function suspicion(path: string, { sandbox, isRunning, wasGuarded }: Suspect): ConfigInDoubt {
   const what = wasGuarded
-    ? `${path} was replaced while sandbox ${sandbox} could write where it lies: it may be its work`
-    : `${path} lies where sandbox ${sandbox} can write, and is not guarded from it: it may be its work`;
+    ? `${path} was replaced while sandbox ${sandbox} could write there: the sandbox may have written it`
+    : `${path} is in a place where sandbox ${sandbox} can write, and is not guarded: the sandbox may have written it`;
   if (!isRunning) return new ConfigInDoubt(what, afterReading(path), false);
-  const until = 'That sandbox can write it now, so no change of it is followed until the sandbox has ended. Then:';
+  const until = 'That sandbox can write to it now, so its changes are not used until the sandbox has ended. Then:';
   return new ConfigInDoubt(what, `${until} ${afterReading(path)}`, true);
 }
 

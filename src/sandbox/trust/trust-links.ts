@@ -1,6 +1,6 @@
-// Symbolic links at the price of hard ones. A folder of certificates has some three hundred links, and a file system with a
-// journal makes new ones so slowly that it is felt at every start; another name for a link that is there costs next to
-// nothing. A link never changes, so what is kept never grows old. Never the only way: without a cache links are just made.
+// A cache of symbolic links. A folder of certificates has about three hundred, and making them is slow on a file system with a
+// journal; hard-linking one that exists is fast. A link never changes, so the cache never grows stale. Without a cache the
+// links are simply made.
 import { createHash } from 'node:crypto';
 import { linkSync, mkdirSync, symlinkSync } from 'node:fs';
 

@@ -1,5 +1,5 @@
-// The configuration: the user's own file in ~/.config/sallyport goes; one that lies in a project, or that a variable names,
-// belongs to whoever put it there and is only told. Also told: a CA of ours that somebody put among the system's.
+// Removes the user's own configuration in ~/.config/sallyport. One in a project, or named by a variable, belongs to whoever put
+// it there and is only reported. Also reports a Sallyport CA that somebody added to the system's trusted CAs.
 import { X509Certificate } from 'node:crypto';
 import {
   closeSync,
@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
-import { codeOf, type Found, type Kept, type Removable } from './uninstall-item.ts';
+import { codeOf, type Found, type KeptItem, type Removable } from './uninstall-item.ts';
 
 const fileName = 'sallyport.yaml';
 const maxCertificateBytes = 256 * 1024;
@@ -38,7 +38,7 @@ export function findConfiguration({ env, cwd, userHome }: ConfigOptions): Found 
   const folder = join(userHome, '.config', 'sallyport');
   const file = join(folder, fileName);
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   const why = whyNotOurs(folder, file);
   if (why === null) removable.push({ ...configurationAt(folder, file) });
   else if (why !== '') kept.push({ what: file, why, how: `Look at it, then: rm -- ${quoteForShell(file)}` });
@@ -54,7 +54,7 @@ export function findConfiguration({ env, cwd, userHome }: ConfigOptions): Found 
 function whyNotOurs(folder: string, file: string): string | null {
   const [place, found] = [folder, file].map((path) => lstatSync(path, { throwIfNoEntry: false }));
   if (place === undefined || found === undefined) return '';
-  if (!place.isDirectory()) return 'is reached through a link: what lies behind it is not ours to remove';
+  if (!place.isDirectory()) return 'is reached through a link: Sallyport does not remove what is behind it';
   const uid = process.geteuid?.();
   if (place.uid !== uid || found.uid !== uid) return 'belongs to another user';
   // Of a link only the link goes.
@@ -83,7 +83,7 @@ function configurationAt(folder: string, file: string): Removable {
 }
 
 /** Sallyport never puts its CA there: if it is, somebody did, and the whole machine trusts whoever holds its key. */
-export function findTrustedCas(folders = trustFolders): Kept[] {
+export function findTrustedCas(folders = trustFolders): KeptItem[] {
   return folders.flatMap(([folder, forget]) =>
     namesIn(folder)
       .map((name) => join(folder, name))

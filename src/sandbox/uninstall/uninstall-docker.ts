@@ -2,7 +2,7 @@
 // launcher left behind. Only what is labelled as ours; a container whose launcher may still live is left alone.
 import { createDockerCommand, type DockerCommand, type DockerOptions } from '../docker/docker-command.ts';
 import { isLeftover, launcherLabel } from '../docker/docker-leftovers.ts';
-import type { Found, Kept, Removable } from './uninstall-item.ts';
+import type { Found, KeptItem, Removable } from './uninstall-item.ts';
 
 /** Not the label of a Compose project, which also lies on what the agent worked on, and on any project in a folder of our name. */
 const ownLabel = 'sallyport-managed=true';
@@ -54,7 +54,7 @@ const sorts: readonly Sort[] = [
 export async function findInDocker(options: DockerOptions): Promise<Found> {
   const docker = createDockerCommand(options);
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   for (const sort of sorts) {
     const found = await findSort(docker, sort);
     removable.push(...found.removable);
@@ -66,7 +66,7 @@ export async function findInDocker(options: DockerOptions): Promise<Found> {
 
 async function findSort(docker: DockerCommand, sort: Sort): Promise<Found> {
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   for (const line of await lines(docker, [...sort.list, '--filter', `label=${ownLabel}`, '--format', sort.format])) {
     const [id = '', name = ''] = line.split(' ');
     const isNamedImage = sort.kind === 'image' && !name.includes('<none>');
@@ -106,7 +106,7 @@ async function isLabelledByOther(docker: DockerCommand, container: string): Prom
 /** Containers of `sallyport run --image` whose launcher was killed. */
 async function findLeftovers(docker: DockerCommand, known: ReadonlySet<string>): Promise<Found> {
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   const [sort] = sorts;
   const format = `${sort!.format} {{.Label "${launcherName}"}}`;
   const self = launcherLabel()
@@ -120,7 +120,7 @@ async function findLeftovers(docker: DockerCommand, known: ReadonlySet<string>):
     else {
       kept.push({
         what: `container ${name}`,
-        why: 'is a sandbox whose launcher may still be running, or of an image that was made of one',
+        why: 'is a sandbox whose launcher may still run, or comes from an image made from a sandbox',
         how: `End the \`sallyport run\` that started it; if there is none: docker rm --force ${name}`,
       });
     }

@@ -1,5 +1,5 @@
-// Is anybody still using the state directory? A gateway (by its socket and its locks), a sandbox that was started from it,
-// a process that still has it mounted. Ends nobody: it names them, and nothing is removed under their feet.
+// Finds out who still uses the state directory: a gateway (by its socket and locks), a sandbox that was started from it, a
+// process that has it mounted. Ends none of them: it names them, and nothing is removed while they run.
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname, join, relative } from 'node:path';
@@ -111,7 +111,7 @@ function checkMounts(home: string): void {
   const inside = own.find(({ point }) => point !== real && liesIn(point, real));
   if (inside !== undefined) {
     throw new UninstallRefused(
-      `${inside.point} is a mount: what is in it is not ours to remove`,
+      `${inside.point} is a mount: Sallyport does not remove what is in it`,
       `Unmount it, ${again}.`,
     );
   }
@@ -129,7 +129,7 @@ function checkMounts(home: string): void {
     );
     if (!has) continue;
     throw new UninstallRefused(
-      `process ${pid} still has a part of ${home} mounted: a sandbox that lives on, or a container`,
+      `process ${pid} still has a part of ${home} mounted: it is a running sandbox or a container`,
       `Look at what it is (ps -fp ${pid}), end it, ${again}.`,
     );
   }

@@ -15,7 +15,7 @@ export interface Removable {
   remove(): Promise<void>;
 }
 
-export interface Kept {
+export interface KeptItem {
   readonly what: string;
   readonly why: string;
   /** What to do about it; empty: nothing. */
@@ -24,7 +24,7 @@ export interface Kept {
 
 export interface Found {
   readonly removable: readonly Removable[];
-  readonly kept: readonly Kept[];
+  readonly kept: readonly KeptItem[];
 }
 
 /** Not a fault of ours: what was asked for must not be done, or not yet. */

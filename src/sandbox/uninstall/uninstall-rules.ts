@@ -1,7 +1,7 @@
 // The firewall rules that `sallyport firewall apply` put on this host: tables of nftables with our name and our comment.
 // Nothing else in the ruleset is looked at, and a table that only has our name stays.
 import { execFile } from 'node:child_process';
-import type { Found, Kept, Removable } from './uninstall-item.ts';
+import type { Found, KeptItem, Removable } from './uninstall-item.ts';
 
 const program = 'nft';
 const timeoutMs = 10_000;
@@ -26,7 +26,7 @@ export async function findRules({ env, isMark, isRoot = process.geteuid?.() === 
     return { removable: [], kept: [notLooked(messageOf(error))] };
   }
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   for (const line of listed.split('\n')) {
     const [, family, name] = familyAndName.exec(line.trim()) ?? [];
     if (family === undefined || name === undefined) continue;
@@ -35,12 +35,12 @@ export async function findRules({ env, isMark, isRoot = process.geteuid?.() === 
     if (!isMark(commentOf(await nft(['--terse', 'list', 'table', family, name])))) {
       kept.push({
         what,
-        why: 'has our name, but not our mark: it may be of other making',
+        why: 'has our name, but not our mark: something else may have made it',
         how: `Look at it, then: ${how}`,
       });
       continue;
     }
-    const detail = 'firewall rules: sandboxes on that network are no longer held back by them';
+    const detail = 'firewall rules: they no longer hold back the sandboxes on that network';
     const remove = async (): Promise<void> => {
       await nft(['delete', 'table', family, name]);
     };
@@ -54,7 +54,7 @@ function commentOf(listed: string): string {
   return /^\tcomment "([^"]*)"$/m.exec(listed)?.[1] ?? '';
 }
 
-function notLooked(why: string): Kept {
+function notLooked(why: string): KeptItem {
   return {
     what: 'firewall rules',
     why: `were not looked for: ${why}`,

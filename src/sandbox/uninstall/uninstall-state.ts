@@ -1,30 +1,30 @@
-// The state directory, to be removed: is it really one of ours, what is in it, and nothing that is not. Removes by name
-// what a gateway is known to have made there; what else lies in it is told and stays.
+// Removes the state directory, after checking that it is one of ours. Removes by name what a gateway makes there; everything
+// else in it is reported and stays.
 import { lstatSync, readdirSync, realpathSync, rmdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
 import { type Places, placesIn } from '../../kit/files/home.ts';
 import { checkPrivateDirectory } from '../../kit/files/secure-directory.ts';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
-import { codeOf, type Found, type Kept, type Removable, UninstallRefused } from './uninstall-item.ts';
+import { codeOf, type Found, type KeptItem, type Removable, UninstallRefused } from './uninstall-item.ts';
 import { OpenFolder } from './uninstall-tree.ts';
 
 /** What a gateway and `sallyport run` make in it, and what is lost with it. */
 const meanings: Readonly<Record<string, string>> = {
   ca: "the CA and its key: sandboxes that trust it will need another gateway's",
-  'identity-ca': 'the identity CA and its key: certificates of sandboxes are good for nothing after it',
+  'identity-ca': 'the identity CA and its key: the certificates of sandboxes stop working',
   'registry.json': 'the registrations of sandboxes',
   'gateway-name': 'the name by which other gateways of its store knew this one',
-  journal: 'the journal of all that was asked and answered',
+  journal: 'the journal of all requests',
   spool: 'pushes that waited to be judged',
   run: 'sockets',
-  'run.log': 'the log of gateways that lived in `sallyport run`',
+  'run.log': 'the log of gateways that `sallyport run` started',
   sandboxes: 'what sandboxes were given',
   home: 'the home that sandboxes with `--home persist` shared, with all that they left in it',
-  runs: 'state and journals of gateways that lived in `sallyport run`',
+  runs: 'state and journals of gateways that `sallyport run` started',
   written: 'notes of where sandboxes could write',
   learned: 'lines that sessions with --learn proposed',
-  cache: 'links that are made anew when they are missing',
+  cache: 'links that are made again when they are missing',
 };
 
 export interface StateOptions {
@@ -40,11 +40,11 @@ export function findState({ places, userHome, keepJournal }: StateOptions): Foun
   if (lstatSync(home, { throwIfNoEntry: false }) === undefined) return { removable: [], kept: [] };
   checkIsOurs(places, userHome);
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   for (const name of readdirSync(home, { encoding: 'buffer' }).map(String).sort()) {
     const path = join(home, name);
     if (!isOwn(name)) {
-      kept.push({ what: path, why: 'is in the state directory, but not of our making', how: removalOf(path) });
+      kept.push({ what: path, why: 'is in the state directory, but Sallyport did not make it', how: removalOf(path) });
     } else if (keepJournal && name === 'journal') {
       kept.push({ what: path, why: 'is kept, as asked', how: removalOf(path) });
     } else if (keepJournal && name === 'runs' && lstatSync(path).isDirectory()) {
@@ -85,7 +85,7 @@ function checkIsOurs({ home, caDirectory, journalDirectory, registryFile, sandbo
 /** For `--keep-journal`: each of them is a state directory with a journal of its own. */
 function findRuns(home: string): Found {
   const removable: Removable[] = [];
-  const kept: Kept[] = [];
+  const kept: KeptItem[] = [];
   for (const run of list(join(home, 'runs'))) {
     // A file or a link in their place is no state directory, and goes as it is.
     if (!lstatSync(join(home, 'runs', run)).isDirectory()) removable.push(entryOf(home, ['runs', run]));
@@ -100,7 +100,7 @@ function findRuns(home: string): Found {
 
 function entryOf(home: string, way: readonly string[]): Removable {
   const path = join(home, ...way);
-  const detail = (way.length === 1 && meanings[baseOf(way[0]!)]) || 'state of a gateway that lived in `sallyport run`';
+  const detail = (way.length === 1 && meanings[baseOf(way[0]!)]) || 'state of a gateway that `sallyport run` started';
   const remove = async (): Promise<void> => {
     const folders = [OpenFolder.open(home)];
     try {
@@ -120,8 +120,7 @@ function folderOf(home: string): Omit<Removable, 'what'> {
     try {
       rmdirSync(home);
     } catch (error) {
-      if (codeOf(error) === 'ENOTEMPTY')
-        throw new Error('it is not empty: something is left, or was put there meanwhile');
+      if (codeOf(error) === 'ENOTEMPTY') throw new Error('it is not empty: something stayed, or was added meanwhile');
       throw error;
     }
   };

@@ -76,7 +76,7 @@ export class OpenFolder {
     try {
       this.#removeOne(name, work, depth);
     } catch (error) {
-      // What is in a folder has been told already; that the folder is then not empty is no news.
+      // What stayed in the folder was already reported, so a folder that is not empty needs no second message.
       if (codeOf(error) === 'ENOTEMPTY' && work.failures.length > 0) return;
       work.failures.push(`${this.path}/${name}: ${reasonOf(error)}`);
     }

@@ -114,7 +114,7 @@ function splitTarget(request: RawRequest): SplitTarget {
   }
   const scheme = absolute[1]!.toLowerCase() === 'https' ? 'https' : 'http';
   if (!isForProxy(request) && scheme !== request.scheme)
-    throw mismatch('the URL has another scheme than its connection');
+    throw mismatch('the scheme of the URL is not the scheme of the connection');
   if (absolute[2]!.includes('@')) throw new Refusal('malformed.host', 'the URL carries a user name or password');
   const rest = absolute[3]!;
   const target = rest === '' ? wholeTarget : canonicalTarget(rest.startsWith('?') ? `/${rest}` : rest);
@@ -209,7 +209,7 @@ function isWebSocket(request: RawRequest): boolean {
 }
 
 function mismatch(what: string): Refusal {
-  return new Refusal('mismatch.authority', `the request does not say with one voice where it goes: ${what}`, {
+  return new Refusal('mismatch.authority', `the request names more than one destination: ${what}`, {
     rule: 'built-in: CONNECT = SNI = Host',
     hint: 'Use the same host name in the URL, the Host field and the TLS handshake.',
   });

@@ -31,9 +31,9 @@ function isEncodedName(host: string): boolean {
 }
 
 function literalAddress(text: string): Refusal {
-  return new Refusal('target.literal-address', `${text} is an address, and addresses are never reached directly`, {
+  return new Refusal('target.literal-address', `${text} is an address; only host names can be reached`, {
     rule: 'built-in: names only',
-    hint: 'Use the host name that the allowlist names.',
+    hint: 'Use the host name that is on the allowlist.',
   });
 }
 

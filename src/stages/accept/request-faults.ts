@@ -46,21 +46,21 @@ export function faultInHead(head: RequestHead, maxBodyBytes: number): Refusal | 
 
 /** The time limits of clients: what they may be told, if there is still somebody to tell. */
 export function slowHead(limitMs: number): Refusal {
-  return new Refusal('client.timeout', `the request head was not whole after ${limitMs} ms`, {
+  return new Refusal('client.timeout', `the head of the request was not complete after ${limitMs} ms`, {
     rule: 'limits.client_head_timeout_ms',
-    hint: 'Send the head of a request at once.',
+    hint: 'Send all header fields of a request at once.',
   });
 }
 
 export function noBodyComes(limitMs: number): Refusal {
-  return new Refusal('client.timeout', `nothing came of the rest of the request body for ${limitMs} ms`, {
+  return new Refusal('client.timeout', `the client sent no more of the request body for ${limitMs} ms`, {
     rule: 'limits.idle_timeout_ms',
-    hint: 'Send a request only when its body is there.',
+    hint: 'Start a request only when you have its whole body.',
   });
 }
 
 export function nothingTaken(limitMs: number): Refusal {
-  return new Refusal('client.timeout', `the client took nothing of its answer for ${limitMs} ms`, {
+  return new Refusal('client.timeout', `the client read nothing of its answer for ${limitMs} ms`, {
     rule: 'limits.idle_timeout_ms',
     hint: 'Read the answer, or close the connection.',
   });

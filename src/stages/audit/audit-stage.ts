@@ -6,7 +6,7 @@ import type { Arrived, Forwarded } from '../../path/flow.ts';
 import { Refusal } from '../../path/refusal.ts';
 import type { Feed } from './feed.ts';
 import type { Journal } from './journal/journal.ts';
-import { describeFlow, type Outcome, type RecordBody } from './journal/record.ts';
+import { describeFlow, type RecordBody, type RecordedOutcome } from './journal/record.ts';
 import type { Metrics } from './metrics.ts';
 import type { RecentRefusals } from './recent-refusals.ts';
 
@@ -17,14 +17,14 @@ export interface AuditParts {
   /** What sandboxes were refused lately; left out where another process remembers it. */
   readonly refusals?: Pick<RecentRefusals, 'take'>;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Takes real credentials out of what a sandbox has a say in. */
+  /** Takes real credentials out of texts that a sandbox can influence. */
   readonly clean?: (text: string) => string;
 }
 
 export interface Audit {
   /** Throws `audit.unavailable` while records cannot be kept: what cannot be recorded is not served. */
   requireJournal(): void;
-  finish(flow: Arrived & Partial<Forwarded>, outcome: Outcome): void;
+  finish(flow: Arrived & Partial<Forwarded>, outcome: RecordedOutcome): void;
   /** A finished request that another process of this gateway has served and described. */
   take(record: RecordBody): void;
 }
@@ -36,7 +36,7 @@ export function createAudit({ journal, metrics, feed, refusals, log, clean }: Au
   const refusedLines = new Budget(linesPerSecond);
   const faults = new Budget(linesPerSecond);
 
-  const tell = (record: RecordBody, { refusal, error, verdict }: Outcome): void => {
+  const tell = (record: RecordBody, { refusal, error, verdict }: RecordedOutcome): void => {
     const ours = refusal === null ? error != null && verdict === 'failed' : refusal.code === 'internal.error';
     const { incident } = record;
     if (!ours && refusal === null && incident === null) return;
@@ -102,7 +102,7 @@ export function createAudit({ journal, metrics, feed, refusals, log, clean }: Au
   };
 }
 
-/** So many in a second; what is over is counted. */
+/** Lines per second; what is over the limit is only counted. */
 class Budget {
   readonly #perSecond: number;
   #left: number;

@@ -1,12 +1,12 @@
-// What each sandbox was refused lately, as it may be told it: the memory behind http://sallyport.internal/why. Bounded, gone
-// with the process, and of one sandbox at a time. Never holds a cause, which is the operator's, nor the value of a query.
+// The recent refusals of each sandbox, for http://sallyport.internal/why. Bounded, in memory only, and each sandbox sees only
+// its own. Never holds a cause, which is for the operator, nor the value of a query.
 import { LRUCache } from 'lru-cache';
 import type { ReportedRefusal } from '../../path/approvals.ts';
 import { quotingPath, type RecordBody } from './journal/record.ts';
 
 /** So many of each sandbox; the newest stay. */
 const keptPerSandbox = 20;
-/** Of so many sandboxes: those that were refused something last. */
+/** How many sandboxes are remembered: those with the latest refusals. */
 const maxSandboxes = 2_000;
 
 export class RecentRefusals {
@@ -16,7 +16,7 @@ export class RecentRefusals {
     this.#ofSandbox = new LRUCache({ max: sandboxes });
   }
 
-  /** A finished request. One that was not refused, or that came from nobody known, is nobody's refusal. */
+  /** Takes a finished request; ignores those that were not refused and those of unknown callers. */
   take(record: RecordBody): void {
     const { sandbox, verdict, told } = record;
     if (verdict === 'allowed' || sandbox === null || told === null) return;

@@ -62,10 +62,14 @@ function explain(all: readonly AllowRule[], sandbox: Sandbox, canonical: Canonic
   if (all.length === 0) return hostNotAllowed(sandbox, canonical);
   let rules = all.filter((rule) => !rule.tunnel);
   if (rules.length === 0) {
-    return new Refusal('domain.not-allowed', `${host} may only be reached by an undecrypted tunnel`, {
-      rule: namesOf(all),
-      hint: toAllowRequests(all),
-    });
+    return new Refusal(
+      'domain.not-allowed',
+      `${host} may only be reached through an undecrypted tunnel (tunnel: true)`,
+      {
+        rule: namesOf(all),
+        hint: toAllowRequests(all),
+      },
+    );
   }
   let left = canonical.scheme === 'https' ? rules : rules.filter((rule) => rule.plainHttp);
   if (left.length === 0) {
@@ -143,7 +147,7 @@ function keepingSlashes(rawPath: string): string {
   return rawPath.replaceAll(/%(?!2f|5c)[0-7][0-9a-f]/gi, (code) => decodeURIComponent(code));
 }
 
-/** Servers fold slashes and cases, drop what follows a semicolon, and take `.json` for a wish about the answer. */
+/** Servers fold slashes and cases, drop what follows a semicolon, and read `.json` as the format of the answer. */
 function spellings(reading: string): string[] {
   const plain = reading
     .replaceAll(/;[^/]*/g, '')

@@ -21,7 +21,7 @@ export interface ApprovalsPort {
 export interface PersonPorts {
   readonly asking: Asking;
   readonly approvals: ApprovalsPort;
-  /** Takes real credentials out of what a sandbox has a say in. */
+  /** Takes real credentials out of texts that a sandbox can influence. */
   readonly clean?: (text: string) => string;
   /** Throws what a request that came only now would be refused with before it is judged: it may have waited for long. */
   readonly demandServed?: (sandbox: Sandbox) => void;
@@ -200,10 +200,14 @@ function capped(text: string): string {
 }
 
 function tooLargeToHold(): Refusal {
-  return new Refusal('limit.body-size', `a call that a person is asked about may have at most ${maxHeldBody} bytes`, {
-    rule: 'built-in: bounded waiting',
-    hint: 'Send less at a time.',
-  });
+  return new Refusal(
+    'limit.body-size',
+    `a person must approve this request, and such a request may have at most ${maxHeldBody} bytes`,
+    {
+      rule: 'built-in: bounded waiting',
+      hint: 'Send less at a time.',
+    },
+  );
 }
 
 function refusalOf(verdict: Extract<Verdict, { granted: false }>, { rule, host }: Asked): Refusal {

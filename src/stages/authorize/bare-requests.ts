@@ -1,5 +1,5 @@
-// What a sandbox that learns may send to a host nobody has named: a question, and no more. A body or an upgraded connection would
-// carry whatever it likes there under the name of a read.
+// What a learning sandbox may send to a host that the policy does not know: a read without a body. A body or an upgraded
+// connection could carry anything out while it looks like a read.
 import type { Framing } from '../../path/exchange/exchange.ts';
 import type { CanonicalRequest, Permission } from '../../path/flow.ts';
 import { Refusal, type RefusalCode } from '../../path/refusal.ts';
@@ -23,7 +23,7 @@ export function moreThanARead({ scheme, host, port }: CanonicalRequest, method: 
   return onlyReads(`${method} ${scheme}://${host}:${port} is not a read over https`, host);
 }
 
-/** The rule is nobody's entry: there is nothing to be added to it. */
+/** The rule is not an entry of the policy, so there is no entry to add anything to. */
 export function otherPort({ host, port }: CanonicalRequest): Refusal {
   return onlyReads(`port ${port} of ${host} is not allowed`, host, 'target.port');
 }

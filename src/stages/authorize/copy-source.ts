@@ -1,6 +1,6 @@
 // A copy within S3 writes one object and reads another, and only the one that is written stands in the host and path of the
-// request. What is read is judged as well, as if it were asked for by itself: else a rule for one bucket would open every
-// bucket, and a rule for one folder every folder, that the keys of the gateway can read.
+// request. The object that is read is judged like a read of its own. Otherwise a rule for one bucket or folder would open
+// all others that the gateway's keys can read.
 
 import type { HeaderList } from '../../path/exchange/header-list.ts';
 import type { CanonicalRequest } from '../../path/flow.ts';
@@ -38,7 +38,7 @@ export function refuseHiddenSource(
     const refusal = read(`${bucket}.${endpoint}`, `/${key}`);
     if (refusal === null || read(endpoint, `/${bucket}/${key}`) === null) continue;
     const { code, message, rule, hint } = refusal;
-    throw new Refusal(code, `${field}: what is copied could not be read by itself: ${message}`, { rule, hint });
+    throw new Refusal(code, `${field} copies what this sandbox may not read: ${message}`, { rule, hint });
   }
 }
 
@@ -54,10 +54,14 @@ function objectIn(source: string): { readonly bucket: string; readonly key: stri
   const [, bucket = '', key = ''] = found ?? [];
   const isPlain = !/%[0-9a-f]{2}|\p{Cc}/iu.test(key) && !/(?:^|\/)(?:\.{0,2})(?:\/|$)/.test(key.replace(/\/$/, ''));
   if (found !== null && isPlain && version.startsWith('versionId=') && more.length === 0) return { bucket, key };
-  throw new Refusal('malformed.path', `${field} is not understood: what is copied cannot be judged`, {
-    rule: 'built-in: one reading of a path',
-    hint: 'Write BUCKET/KEY, percent-encoded once. Access points and their ARNs are not judged: name the bucket.',
-  });
+  throw new Refusal(
+    'malformed.path',
+    `the gateway does not understand ${field}, so it cannot judge what would be copied`,
+    {
+      rule: 'built-in: one reading of a path',
+      hint: 'Write BUCKET/KEY, percent-encoded once. Access points and their ARNs are not judged: name the bucket.',
+    },
+  );
 }
 
 function decoded(text: string): string {

@@ -110,10 +110,10 @@ function readAsAnybody(canonical: CanonicalRequest, rule: AllowRule, methods: re
   }
   throw new Refusal(
     'repo.operation-not-judged',
-    `${canonical.method} ${canonical.path} is not a call of git or of an API`,
+    `${canonical.method} ${canonical.path} is neither git nor an API call: it may only be read`,
     {
       rule: 'built-in: only what can be judged',
-      hint: 'The pages of GitHub are open to read. Change repositories by git or through the API.',
+      hint: 'Web pages may be read. To change a repository, use git or the API.',
     },
   );
 }
@@ -137,7 +137,7 @@ function refuseHiddenSlash(canonical: CanonicalRequest): void {
   if (!hidesABoundary(canonical)) return;
   throw new Refusal('path.not-allowed', `the path ${canonical.rawPath} hides a slash (%2F)`, {
     rule: 'built-in: one reading of a repository',
-    hint: 'Write the slash as it is: the server could read another repository out of the path than the gateway does.',
+    hint: 'Write it as a plain slash. With %2F the server could see another repository than the gateway does.',
   });
 }
 
@@ -149,8 +149,8 @@ function brokenRule(cause: unknown): Refusal {
   });
 }
 
-// What stands beside the token endpoint of a login is never forwarded, whichever rule covers it: the far side would hand out
-// a login there, in another spelling of the endpoint or by another way. The endpoint itself is answered by the gateway.
+// Nothing near the token endpoint of a login is forwarded, whichever rule covers it: another spelling of the endpoint, or
+// another flow beside it, would hand out a login. The gateway answers the endpoint itself.
 // Guards: threats.md T82
 function refuseBesideTokenEndpoint({ tokenEndpoints }: CompiledPolicy, canonical: CanonicalRequest): void {
   const { host, method, path } = canonical;
@@ -161,10 +161,10 @@ function refuseBesideTokenEndpoint({ tokenEndpoints }: CompiledPolicy, canonical
     if (found === undefined) continue;
     throw new Refusal(
       'token.login-outside',
-      `${method} ${host}${path} stands beside ${found.endpoint.path}, where a login gets its tokens`,
+      `${method} ${host}${path} is too close to ${found.endpoint.path}, where a login gets its tokens`,
       {
         rule: `credentials.${found.spec.name}`,
-        hint: `Only ${found.endpoint.path} itself is answered, by the gateway, and nothing beside it is forwarded. Log in outside the sandbox: the gateway uses that login and keeps it fresh.`,
+        hint: `The gateway itself answers ${found.endpoint.path} and forwards nothing near it. Log in outside the sandbox: the gateway uses that login and renews it.`,
       },
     );
   }
@@ -186,10 +186,14 @@ function decideInside(canonical: CanonicalRequest): Permission {
   }
   // What is not decrypted cannot be answered, and there is nobody behind it to pass it on to.
   if (kind === 'tunnel') {
-    throw new Refusal('domain.not-allowed', `${insideHost} is not reached by an undecrypted tunnel`, {
-      rule: insideRule,
-      hint: `Use http://${insideHost}/, or https with the certificates that the sandbox was given.`,
-    });
+    throw new Refusal(
+      'domain.not-allowed',
+      `${insideHost} is answered by the gateway itself and cannot be reached through an undecrypted tunnel`,
+      {
+        rule: insideRule,
+        hint: `Use http://${insideHost}/, or https with the certificates that the sandbox was given.`,
+      },
+    );
   }
   return { rule: insideRule, tunnel: false, credential: null, git: null, github: null, repository: null, inside: true };
 }
@@ -210,6 +214,6 @@ function refuseTalkingType({ host, path }: CanonicalRequest): void {
   if (!refusedType.test(path)) return;
   throw new Refusal('method.not-allowed', `${path.slice(1)} records are not looked up for a sandbox (${host})`, {
     rule: 'built-in: DNS tells addresses only',
-    hint: 'Ask for A or AAAA. What stands in other records is not needed to reach a host through the gateway.',
+    hint: 'Ask for A or AAAA records. You need no others to reach a host through the gateway.',
   });
 }

@@ -48,7 +48,7 @@ export function decideTunnel(policy: CompiledPolicy, sandbox: Sandbox, canonical
   if (rules.length === 0) throw hostNotAllowed(sandbox, canonical);
   if (!rules.some((rule) => rule.ports.includes(canonical.port))) throw portNotAllowed(rules, canonical);
   const names = rules.map((rule) => rule.name).join(', ');
-  throw new Refusal('domain.not-allowed', `${canonical.host} may not be reached by an undecrypted tunnel`, {
+  throw new Refusal('domain.not-allowed', `no rule lets a connection to ${canonical.host} pass undecrypted`, {
     rule: names,
     hint: `Only a rule with tunnel: true forwards without decrypting; ${names} does not have it.`,
   });
@@ -59,7 +59,7 @@ export function refuseOtherName(canonical: CanonicalRequest, sni: string | null,
   if (hiddenName) {
     throw new Refusal(
       'tunnel.hidden-name',
-      `the handshake with ${canonical.host} hides the name it is really for (ECH)`,
+      `the TLS handshake with ${canonical.host} hides the real host name (Encrypted Client Hello)`,
       {
         rule: 'built-in: tunnels show their name',
         hint: 'Switch Encrypted Client Hello off in the client.',
@@ -70,6 +70,6 @@ export function refuseOtherName(canonical: CanonicalRequest, sni: string | null,
   const said = sni === null ? 'names no host (SNI)' : `is for ${JSON.stringify(sni.slice(0, 255))}`;
   throw new Refusal('tunnel.sni', `CONNECT asked for ${canonical.host}, but the handshake inside ${said}`, {
     rule: 'built-in: CONNECT = SNI',
-    hint: 'Let the client send the name of the host in its TLS handshake.',
+    hint: 'Use a client that sends the host name in its TLS handshake (SNI).',
   });
 }

@@ -42,7 +42,7 @@ function refuseUnconfirmed(registry: SandboxRegistry, record: SandboxRecord): vo
   if (!registry.isOwn(record)) throw atHome(record);
   throw new Refusal(
     'sandbox.unconfirmed',
-    `Docker has not confirmed that the container of ${record.id} is what it was`,
+    `Docker has not confirmed that ${record.id} is still the container that was registered`,
     {
       rule: 'built-in: containers are confirmed by Docker',
       hint: 'Try again in a moment. If it lasts, the operator finds in the log of the gateway why Docker could not be asked.',
@@ -52,8 +52,12 @@ function refuseUnconfirmed(registry: SandboxRegistry, record: SandboxRecord): vo
 
 /** Only the Docker of its own machine can say what has become of it. */
 function atHome({ id, gateway }: SandboxRecord): Refusal {
-  return new Refusal('sandbox.unconfirmed', `${id} is a container, and is served by ${gateway} alone`, {
-    rule: 'built-in: containers are confirmed by Docker',
-    hint: `Call through the gateway that it was registered with, ${gateway}.`,
-  });
+  return new Refusal(
+    'sandbox.unconfirmed',
+    `${id} is a container on another machine: only its own gateway, ${gateway}, serves it`,
+    {
+      rule: 'built-in: containers are confirmed by Docker',
+      hint: `Send the request through ${gateway}, where the container was registered.`,
+    },
+  );
 }

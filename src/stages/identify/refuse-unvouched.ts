@@ -1,5 +1,5 @@
 // While the store that gateways share is away, nobody can say whether a registration still holds. A sandbox that this gateway
-// knew before is served for a while longer, everybody else is refused: never is one let in of whom nothing is known.
+// already knew is served for a while longer. Everybody else is refused: an unknown caller is never let in.
 // Guards: threats.md T1
 
 import { Refusal } from '../../path/refusal.ts';

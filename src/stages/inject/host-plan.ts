@@ -29,7 +29,7 @@ export interface CredentialPlan {
   readonly spec: CredentialSpec;
   /** Those of its placements that cover the host, in the order of the document. */
   readonly placements: readonly Placement[];
-  /** `HostPlan.drop`, the fields that this credential's forced companions replace, and wishes about the answer. */
+  /** `HostPlan.drop`, the fields that this credential's forced companions replace, and the fields that ask for a form of the answer. */
   readonly drop: ReadonlySet<string>;
 }
 

@@ -8,7 +8,7 @@ import { type HostPlan, isDropped } from './host-plan.ts';
 import { readableCodings, readableExtensions } from './scrub/readable-answer.ts';
 import { withoutParameters } from './strip-query.ts';
 
-export interface RequestedCoding {
+export interface OutgoingRules {
   readonly drop: ReadonlySet<string>;
   readonly credentialed: boolean;
   /** Whether the answer will be searched: then it must come in a coding that can be read. */
@@ -16,10 +16,14 @@ export interface RequestedCoding {
 }
 
 /** Written anew, or left out, where the answer must be readable. */
-const wishes: ReadonlySet<string> = new Set(['accept-encoding', 'grpc-accept-encoding', 'sec-websocket-extensions']);
+const answerForms: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'grpc-accept-encoding',
+  'sec-websocket-extensions',
+]);
 
 /** The fields of the request that go on to the upstream, in one pass. */
-export function outgoingFields(flow: Authorized, { drop, credentialed, readable }: RequestedCoding): HeaderList {
+export function outgoingFields(flow: Authorized, { drop, credentialed, readable }: OutgoingRules): HeaderList {
   const { protocol } = flow.request;
   const headers = fieldsToSend(flow);
   const { names, keys, values } = headers;
@@ -32,7 +36,7 @@ export function outgoingFields(flow: Authorized, { drop, credentialed, readable 
       // gRPC over HTTP/2 needs it; HTTP/2 allows no other value (RFC 9113 8.2.2).
       if (key !== 'te' || protocol !== 'h2' || value.trim().toLowerCase() !== 'trailers') continue;
     }
-    if (readable && wishes.has(key)) continue;
+    if (readable && answerForms.has(key)) continue;
     if (credentialed && key === 'sec-websocket-protocol') {
       const offers = withoutSubprotocolKeys(value);
       if (offers === null) continue;
@@ -46,7 +50,7 @@ export function outgoingFields(flow: Authorized, { drop, credentialed, readable 
   return out;
 }
 
-/** Joined from what the client requested for: without a wish of ours any coding would be welcome (RFC 9110 section 12.5.3). */
+/** Asks for what the client asked for, as far as we can read it. With no Accept-Encoding any coding would do (RFC 9110 section 12.5.3). */
 function askReadably(asked: HeaderList, out: HeaderList): void {
   // A part of a coded body cannot be read by itself.
   out.append('Accept-Encoding', readableCodings(out.has('range') ? undefined : joined(asked, 'accept-encoding')));

@@ -5,7 +5,7 @@ import { reveal, Secret } from '../../path/secret.ts';
 import type { KnownSecrets } from './scrub/known-secrets.ts';
 import type { SecretStore } from './secret-store.ts';
 
-export interface CarriedSecret {
+export interface HandedSecret {
   readonly name: string;
   readonly value: string;
   readonly login: boolean;
@@ -17,13 +17,13 @@ export function valuesSetByHand(secrets: Pick<SecretStore, 'setByHand'>): [name:
   return secrets.setByHand().map((secret) => [secret.name, reveal(secret)]);
 }
 
-export function carryKnown(known: KnownSecrets): CarriedSecret[] {
+export function carryKnown(known: KnownSecrets): HandedSecret[] {
   return known.all().map(carry);
 }
 
 /** From now on `send` hears of every value that is new here, those of one turn together. */
-export function tellOfNew(known: KnownSecrets, send: (secrets: readonly CarriedSecret[]) => void): void {
-  let fresh: CarriedSecret[] = [];
+export function tellOfNew(known: KnownSecrets, send: (secrets: readonly HandedSecret[]) => void): void {
+  let fresh: HandedSecret[] = [];
   known.onNew = (secret) => {
     fresh.push(carry(secret));
     if (fresh.length > 1) return;
@@ -37,7 +37,7 @@ export function tellOfNew(known: KnownSecrets, send: (secrets: readonly CarriedS
 }
 
 /** What another process knows. It is not told to anybody from here. */
-export function noteCarried(known: KnownSecrets, carried: readonly CarriedSecret[]): void {
+export function noteCarried(known: KnownSecrets, carried: readonly HandedSecret[]): void {
   const { onNew } = known;
   known.onNew = null;
   try {
@@ -47,7 +47,7 @@ export function noteCarried(known: KnownSecrets, carried: readonly CarriedSecret
   }
 }
 
-function carry(secret: Secret): CarriedSecret {
+function carry(secret: Secret): HandedSecret {
   const { name, login, expiresAtMs } = secret;
   return { name, value: reveal(secret), login, expiresAtMs };
 }

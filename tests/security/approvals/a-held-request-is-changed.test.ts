@@ -16,27 +16,27 @@ describe('what goes on is what was shown', () => {
     const ground = openAskingStage(handMadePolicy({ allow }));
     const held = ground.outcome(ground.flowOf('POST', url));
     ground.policy = handMadePolicy({ allow: [{ host: 'elsewhere.example' }] });
-    await ground.desk.answer('q1', once);
+    await ground.service.answer('q1', once);
     expect(await held).toBe('domain.not-allowed');
   });
 
   test('one that would send a credential which was not shown asks again', async () => {
     const ground = openAskingStage(handMadePolicy({ allow }));
     const held = ground.outcome(ground.flowOf('POST', url));
-    expect(ground.desk.list()).toMatchObject([{ credential: null }]);
+    expect(ground.service.list()).toMatchObject([{ credential: null }]);
     ground.policy = handMadePolicy({ allow, credentials });
-    await ground.desk.answer('q1', once);
+    await ground.service.answer('q1', once);
     await Promise.resolve();
-    expect(ground.desk.list()).toMatchObject([{ id: 'q2', credential: 'key' }]);
-    await ground.desk.answer('q2', { answer: 'deny', by });
+    expect(ground.service.list()).toMatchObject([{ id: 'q2', credential: 'key' }]);
+    await ground.service.answer('q2', { answer: 'deny', by });
     expect(await held).toBe('approval.denied');
   });
 
   test('a method that a server may take for another is shown as both', async () => {
     const ground = openAskingStage(handMadePolicy({ allow }));
     const held = ground.outcome(ground.flowOf('POST', url, { fields: [['X-HTTP-Method-Override', 'delete']] }));
-    expect(ground.desk.list()).toMatchObject([{ method: 'POST (as DELETE)' }]);
-    await ground.desk.answer('q1', once);
+    expect(ground.service.list()).toMatchObject([{ method: 'POST (as DELETE)' }]);
+    await ground.service.answer('q1', once);
     expect(await held).toBe('allow[0]');
   });
 
@@ -45,8 +45,8 @@ describe('what goes on is what was shown', () => {
     async (path) => {
       const ground = openAskingStage(handMadePolicy({ allow }));
       const held = ground.outcome(ground.flowOf('GET', `https://ask.example${path}`));
-      expect(ground.desk.list()).toMatchObject([{ path, query: null }]);
-      await ground.desk.answer('q1', { answer: 'deny', by });
+      expect(ground.service.list()).toMatchObject([{ path, query: null }]);
+      await ground.service.answer('q1', { answer: 'deny', by });
       expect(await held).toBe('approval.denied');
     },
   );
@@ -57,13 +57,13 @@ describe('what goes on is what was shown', () => {
     const ground = openAskingStage(handMadePolicy({ allow: [{ host, ask: true }], credentials }));
     const call = 'https://ghe.example/api/v3/repos/acme/widgets/actions/workflows/1/dispatches';
     const held = ground.outcome(ground.flowOf('POST', call));
-    expect(ground.desk.list()).toMatchObject([{ rule: 'allow[0]', effect: null }]);
+    expect(ground.service.list()).toMatchObject([{ rule: 'allow[0]', effect: null }]);
     const asks = ['dispatch'] as const;
     ground.policy = handMadePolicy({ allow: [{ host }], credentials, githubHosts: [host], effects: asks, asks });
-    await ground.desk.answer('q1', once);
+    await ground.service.answer('q1', once);
     await Promise.resolve();
-    expect(ground.desk.list()).toMatchObject([{ id: 'q2', rule: 'github.effects.bot.ask', effect: 'dispatch' }]);
-    await ground.desk.answer('q2', { answer: 'deny', by });
+    expect(ground.service.list()).toMatchObject([{ id: 'q2', rule: 'github.effects.bot.ask', effect: 'dispatch' }]);
+    await ground.service.answer('q2', { answer: 'deny', by });
     expect(await held).toBe('approval.denied');
   });
 
@@ -80,9 +80,9 @@ describe('what goes on is what was shown', () => {
       const flow = ground.flowOf('POST', `https://api.github.com/${repository}/pulls/7/reviews`);
       const exchange = withBody([Buffer.from('{"event":"APPROVE"}')]);
       const held = ground.outcome({ ...flow, exchange });
-      await vi.waitFor(() => expect(ground.desk.list()).toMatchObject([{ effect: 'approve' }]));
+      await vi.waitFor(() => expect(ground.service.list()).toMatchObject([{ effect: 'approve' }]));
       ground.policy = handMadePolicy({ ...policy, blocked: { POST: ['^/repos/acme/widgets/pulls/\\d+/reviews$'] } });
-      await ground.desk.answer('q1', once);
+      await ground.service.answer('q1', once);
       expect(await held).toBe('policy.blocked-api');
     },
   );
@@ -90,26 +90,26 @@ describe('what goes on is what was shown', () => {
   test('the query is shown as it came: it may say what is done', async () => {
     const ground = openAskingStage(handMadePolicy({ allow }));
     const held = ground.outcome(ground.flowOf('GET', 'https://ask.example/things?action=delete&all'));
-    expect(ground.desk.list()).toMatchObject([{ path: '/things', query: 'action=delete&all' }]);
-    await ground.desk.answer('q1', { answer: 'deny', by });
+    expect(ground.service.list()).toMatchObject([{ path: '/things', query: 'action=delete&all' }]);
+    await ground.service.answer('q1', { answer: 'deny', by });
     expect(await held).toBe('approval.denied');
   });
 
   test('a WebSocket is shown as one', async () => {
     const ground = openAskingStage(handMadePolicy({ allow }));
     const held = ground.outcome(ground.flowOf('GET', 'https://ask.example/live', { kind: 'websocket' }));
-    expect(ground.desk.list()).toMatchObject([{ method: 'GET (WebSocket)' }]);
-    await ground.desk.answer('q1', once);
+    expect(ground.service.list()).toMatchObject([{ method: 'GET (WebSocket)' }]);
+    await ground.service.answer('q1', once);
     expect(await held).toBe('allow[0]');
   });
 
   test('the answer to one is not the answer to the next of the same', async () => {
     const ground = openAskingStage(handMadePolicy({ allow }));
     const [first, second] = [ground.outcome(ground.flowOf('POST', url)), ground.outcome(ground.flowOf('POST', url))];
-    await ground.desk.answer('q1', once);
+    await ground.service.answer('q1', once);
     expect(await first).toBe('allow[0]');
-    expect(ground.desk.list().map(({ id }) => id)).toEqual(['q2']);
-    await ground.desk.drop('one');
+    expect(ground.service.list().map(({ id }) => id)).toEqual(['q2']);
+    await ground.service.drop('one');
     expect(await second).toBe('gone');
   });
 });

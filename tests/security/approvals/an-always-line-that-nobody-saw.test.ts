@@ -9,22 +9,22 @@ const always = { answer: 'approve', for: 'always', scope: 'host', by } as const;
 test('what is compared with what was shown is what is written, whenever the file has changed', async () => {
   const offers = ['- shown', '- shown', '- another', '- shown'];
   const written: string[] = [];
-  const { desk, notes } = openApprovals({
+  const { service, notes } = openApprovals({
     offerLine: async () => {
       const text = offers.shift()!;
       const write = async () => void written.push(text);
       return { preview: { file: '/sallyport.yaml', line: 3, text, covers: 'all of it' }, write };
     },
   });
-  desk.watchers.begin();
-  const held = desk.ask(askedFor(), new AbortController().signal);
-  const shown = await desk.preview('q1', 'host');
+  service.watchers.begin();
+  const held = service.ask(askedFor(), new AbortController().signal);
+  const shown = await service.preview('q1', 'host');
   // Somebody looks again, as the page and the admin API once did before they answered.
-  expect(await desk.preview('q1', 'host')).toEqual(shown);
+  expect(await service.preview('q1', 'host')).toEqual(shown);
   const moved = { reason: 'moved', line: { text: '- another' } };
-  await expect(desk.answer('q1', { ...always, line: shown.text })).rejects.toMatchObject(moved);
+  await expect(service.answer('q1', { ...always, line: shown.text })).rejects.toMatchObject(moved);
   expect([written, notes]).toEqual([[], []]);
-  await desk.answer('q1', { ...always, line: shown.text });
+  await service.answer('q1', { ...always, line: shown.text });
   expect(written).toEqual(['- shown']);
   expect(await held).toMatchObject({ granted: true });
 });

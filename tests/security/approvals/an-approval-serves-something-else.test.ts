@@ -13,7 +13,7 @@ const by = 'user 0';
 async function approved(method: string, url: string, scope: 'path' | 'host' = 'path') {
   const ground = openAskingStage(policy);
   const held = ground.outcome(ground.flowOf(method, url));
-  await ground.desk.answer('q1', { answer: 'approve', for: 'minutes', minutes: 5, scope, by });
+  await ground.service.answer('q1', { answer: 'approve', for: 'minutes', minutes: 5, scope, by });
   expect(await held).toBe('approval a1');
   return ground;
 }
@@ -56,8 +56,8 @@ describe('what was approved for one path is asked about everywhere else', () => 
       const ground = openAskingStage(policy);
       const held = ground.outcome(ground.flowOf('GET', `https://ask.example${path}`));
       const minutes = { answer: 'approve', for: 'minutes', minutes: 5, by } as const;
-      await expect(ground.desk.answer('q1', { ...minutes, scope: 'path' })).rejects.toThrow('hides a sign');
-      await ground.desk.answer('q1', { ...minutes, scope: 'host' });
+      await expect(ground.service.answer('q1', { ...minutes, scope: 'path' })).rejects.toThrow('an encoded separator');
+      await ground.service.answer('q1', { ...minutes, scope: 'host' });
       expect(await held).toBe('approval a1');
     },
   );
@@ -78,8 +78,8 @@ describe('nor does it carry a credential that was not shown', () => {
   test('not on another path of the host', async () => {
     const ground = openAskingStage(handMadePolicy({ allow, credentials }));
     const held = ground.outcome(ground.flowOf('GET', 'https://ask.example/open'));
-    expect(ground.desk.list()).toMatchObject([{ credential: null }]);
-    await ground.desk.answer('q1', minutes);
+    expect(ground.service.list()).toMatchObject([{ credential: null }]);
+    await ground.service.answer('q1', minutes);
     expect(await held).toBe('approval a1');
     expect(await ground.send('GET', 'https://ask.example/more')).toBe('approval a1');
     expect(await ground.send('GET', 'https://ask.example/admin/x')).toBe('asked');
@@ -88,7 +88,7 @@ describe('nor does it carry a credential that was not shown', () => {
   test('not when the policy has got one since', async () => {
     const ground = openAskingStage(handMadePolicy({ allow }));
     const held = ground.outcome(ground.flowOf('GET', 'https://ask.example/admin/x'));
-    await ground.desk.answer('q1', minutes);
+    await ground.service.answer('q1', minutes);
     expect(await held).toBe('approval a1');
     ground.policy = handMadePolicy({ allow, credentials });
     expect(await ground.send('GET', 'https://ask.example/admin/x')).toBe('asked');
@@ -97,7 +97,7 @@ describe('nor does it carry a credential that was not shown', () => {
   test('and with the one that was shown it passes', async () => {
     const ground = openAskingStage(handMadePolicy({ allow, credentials }));
     const held = ground.outcome(ground.flowOf('GET', 'https://ask.example/admin/x'));
-    await ground.desk.answer('q1', minutes);
+    await ground.service.answer('q1', minutes);
     expect(await held).toBe('approval a1');
     expect(await ground.send('GET', 'https://ask.example/admin/y')).toBe('approval a1');
   });
@@ -108,10 +108,10 @@ describe('an effect on a repository that is named by its number', () => {
     const asks = { bot: new Set(['issue'] as const), user: new Set<never>() };
     const ground = openAskingStage({ ...githubPolicy, githubAsks: asks });
     const held = ground.outcome(ground.flowOf('POST', 'https://api.github.com/repositories/7/issues/1/labels'));
-    expect(ground.desk.list()).toMatchObject([{ effect: 'issue', repository: null }]);
+    expect(ground.service.list()).toMatchObject([{ effect: 'issue', repository: null }]);
     const minutes = { answer: 'approve', for: 'minutes', minutes: 5, scope: 'path', by } as const;
-    await expect(ground.desk.answer('q1', minutes)).rejects.toThrow('no repository is known by its name');
-    await ground.desk.answer('q1', { answer: 'deny', by });
+    await expect(ground.service.answer('q1', minutes)).rejects.toThrow('does not know the name of the repository');
+    await ground.service.answer('q1', { answer: 'deny', by });
     expect(await held).toBe('approval.denied');
     const label = 'https://api.github.com/repos/acme/widgets/issues/7/labels';
     expect(await ground.send('POST', label)).toBe('asked');
@@ -136,8 +136,8 @@ describe('an effect on GitHub that was approved for a while', () => {
   async function approvedEffect(scope: 'path' | 'host' = 'path') {
     const ground = openAskingStage(made());
     const held = ground.outcome(ground.flowOf('POST', shown));
-    expect(ground.desk.list()).toMatchObject([{ effect: 'issue', host: 'api.github.com', credential: 'key' }]);
-    const said = await ground.desk.answer('q1', { ...minutes, scope });
+    expect(ground.service.list()).toMatchObject([{ effect: 'issue', host: 'api.github.com', credential: 'key' }]);
+    const said = await ground.service.answer('q1', { ...minutes, scope });
     expect(said).toMatch(/issue on .* at api\.github\.com, with key$/);
     expect(await held).toBe('allow[0]');
     expect(await ground.send('POST', shown)).toBe('allow[0]');
@@ -164,10 +164,10 @@ describe('an effect on GitHub that was approved for a while', () => {
   test('lets no request go that waits for another server', async () => {
     const ground = openAskingStage(made());
     const [first, second] = [shown, enterprise].map((url) => ground.outcome(ground.flowOf('POST', url)));
-    await ground.desk.answer('q1', { ...minutes, scope: 'host' });
+    await ground.service.answer('q1', { ...minutes, scope: 'host' });
     expect(await first).toBe('allow[0]');
-    expect(ground.desk.list()).toMatchObject([{ id: 'q2', host: 'ghe.example.com' }]);
-    await ground.desk.answer('q2', { answer: 'deny', by });
+    expect(ground.service.list()).toMatchObject([{ id: 'q2', host: 'ghe.example.com' }]);
+    await ground.service.answer('q2', { answer: 'deny', by });
     expect(await second).toBe('approval.denied');
   });
 });
@@ -185,7 +185,7 @@ describe('what was shown as a plain request is no WebSocket, and the other way r
   test.each(['path', 'host'] as const)('approved as a WebSocket: %s', async (scope) => {
     const ground = openAskingStage(policy);
     const held = ground.outcome(ground.flowOf('GET', url, websocket));
-    await ground.desk.answer('q1', { answer: 'approve', for: 'minutes', minutes: 5, scope, by });
+    await ground.service.answer('q1', { answer: 'approve', for: 'minutes', minutes: 5, scope, by });
     expect(await held).toBe('approval a1');
     expect(await ground.send('GET', url)).toBe('asked');
     expect(await ground.send('GET', url, websocket)).toBe('approval a1');
@@ -198,10 +198,10 @@ describe('what was shown as a plain request is no WebSocket, and the other way r
     ] as const) {
       const ground = openAskingStage(policy);
       const [plain, opened] = [ground.flowOf('GET', url), ground.flowOf('GET', url, websocket)].map(ground.outcome);
-      await ground.desk.answer('q1', answer);
+      await ground.service.answer('q1', answer);
       await plain;
-      expect(ground.desk.list()).toMatchObject([{ id: 'q2', method: 'GET (WebSocket)' }]);
-      await ground.desk.answer('q2', { answer: 'deny', by });
+      expect(ground.service.list()).toMatchObject([{ id: 'q2', method: 'GET (WebSocket)' }]);
+      await ground.service.answer('q2', { answer: 'deny', by });
       expect(await opened).toBe('approval.denied');
     }
   });
@@ -217,10 +217,10 @@ describe('what was shown as a plain request is no WebSocket, and the other way r
     const ground = openAskingStage(policy);
     const fields: [string, string][] = [['x-http-method-override', 'DELETE']];
     const held = ground.outcome(ground.flowOf('GET', url, { ...websocket, fields }));
-    expect(ground.desk.list()).toMatchObject([{ method: 'GET (WebSocket, as DELETE)' }]);
+    expect(ground.service.list()).toMatchObject([{ method: 'GET (WebSocket, as DELETE)' }]);
     const minutes = { answer: 'approve', for: 'minutes', minutes: 5, scope: 'path', by } as const;
-    await expect(ground.desk.answer('q1', minutes)).rejects.toThrow('more than one method');
-    await ground.desk.answer('q1', { answer: 'deny', by });
+    await expect(ground.service.answer('q1', minutes)).rejects.toThrow('more than one method');
+    await ground.service.answer('q1', { answer: 'deny', by });
     expect(await held).toBe('approval.denied');
   });
 
@@ -248,7 +248,7 @@ describe('nor anybody else, nor later', () => {
 
   test('a sandbox that is registered anew under the same name is asked about', async () => {
     const ground = await approved('POST', 'https://ask.example/v1/things');
-    await ground.desk.drop('one');
+    await ground.service.drop('one');
     expect(await ground.send('POST', 'https://ask.example/v1/things')).toBe('asked');
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { GrantedIdentity } from '../../../src/stages/accept/tls/identity-ca.ts';
+import type { IdentityWithKey } from '../../../src/stages/accept/tls/identity-ca.ts';
 import { askPlainly, dialMtls } from '../../support/mtls-client.ts';
 import { startTestGateway, type TestGateway } from '../../support/test-gateway.ts';
 import { Wire } from '../../support/wire.ts';
@@ -20,9 +20,9 @@ beforeAll(async () => {
 
 afterAll(() => gateway.stop());
 
-async function identityOf(id: string): Promise<GrantedIdentity> {
+async function identityOf(id: string): Promise<IdentityWithKey> {
   const { grant } = await gateway.register({ id, proof: ['mtls'] });
-  return (grant as { identity: GrantedIdentity }).identity;
+  return (grant as { identity: IdentityWithKey }).identity;
 }
 
 describe('sandboxes behind one address, as behind one router', () => {

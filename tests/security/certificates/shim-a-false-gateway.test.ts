@@ -41,8 +41,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterEach(() => door.close());
 
 /** Every door takes any client: it is the shim that must not take the door. */
-const open = async (wishes: DoorOptions): Promise<void> => {
-  door = await openPretendDoor(identities, { rejectUnauthorized: false, ...wishes });
+const open = async (options: DoorOptions): Promise<void> => {
+  door = await openPretendDoor(identities, { rejectUnauthorized: false, ...options });
 };
 
 async function dial(): Promise<string> {
@@ -67,8 +67,8 @@ describe('the shim talks to no gateway', () => {
     ['whose certificate is for its address', identities.door('127.0.0.1'), 'not for door.sallyport.internal'],
     ['whose certificate is for every name there', identities.door('*.sallyport.internal'), 'not for door.sallyport'],
     ['that speaks TLS 1.2', { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const, 'could not prove'],
-  ])('%s', async (_who, wishes, words) => {
-    await open(wishes);
+  ])('%s', async (_who, options, words) => {
+    await open(options);
     await expect(dial()).rejects.toThrow(words);
   });
 

@@ -119,7 +119,7 @@ describe('a container with every say over its own network', () => {
     }
     expect(decoyHits).toBe(0);
     expect(upstream.seen.every(({ url }) => url === '/')).toBe(true);
-    // Registered again, it is led home again.
+    // Registered again, its addresses are bound again.
     await gateway.admin('DELETE', `/internal/containers/${id}`);
     await gateway.register(mighty.registration());
     expect((await mighty.exec(curl)).stdout).toBe('from the far side');

@@ -16,7 +16,7 @@ let script: string;
 const leader = `
   import { bindContainerAddresses } from './src/sandbox/docker/bind-container-addresses.ts';
   const pid = process.argv[2] === 'self' ? process.pid : Number(process.argv[2]);
-  await bindContainerAddresses(pid, ${JSON.stringify(id)}).then(() => console.log('led home'), (error) => console.log(error.message));`;
+  await bindContainerAddresses(pid, ${JSON.stringify(id)}).then(() => console.log('bound'), (error) => console.log(error.message));`;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'sallyport-routes-'));
@@ -60,13 +60,13 @@ describe('no route is changed', () => {
     expect(await onMachine('unshare --net $lead 1', 'way')).toEqual([refused, untouched]);
   });
 
-  test('while a network of its own is led home by the same call', async () => {
+  test('while the same call binds the addresses of a network of its own', async () => {
     const said = await onMachine(
       'unshare --net sleep 9 & own=$!',
       'until [ "$(readlink /proc/$own/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do :; done',
       '$lead $own; nsenter --target $own --net ip route get 203.0.113.9 | head -n 1',
       'way',
     );
-    expect(said).toEqual(['led home', expect.stringContaining('local 203.0.113.9 dev lo'), untouched]);
+    expect(said).toEqual(['bound', expect.stringContaining('local 203.0.113.9 dev lo'), untouched]);
   });
 });

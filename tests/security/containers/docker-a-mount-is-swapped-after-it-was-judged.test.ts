@@ -48,7 +48,7 @@ test.each(mountSwaps)('$what: no command is started, and nothing of the host is 
   const { stdout, failed, secretIsKept } = await run(swap);
   expect(stdout).not.toContain(hostSecret);
   expect(stdout).toBe('');
-  expect(failed?.message).toMatch(/^what would be mounted at \/.* is not what was judged/);
+  expect(failed?.message).toMatch(/^what was to be mounted at \/.* changed after it was checked/);
   expect(failed?.hint).toMatch(/another sandbox/);
   expect(secretIsKept()).toBe(true);
   expect(await dockerd.containers()).toEqual([]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dangerousThings } from '../../../src/sandbox/files/dangerous-paths.ts';
 import { hostFiles } from '../../../src/sandbox/files/host-files.ts';
 import { judgeMount } from '../../../src/sandbox/files/judge-mount.ts';
-import { type Survey, surveyDangers } from '../../../src/sandbox/files/survey-dangers.ts';
+import { type DangerSurvey, surveyDangers } from '../../../src/sandbox/files/survey-dangers.ts';
 import { parseMount } from '../../../src/sandbox/files/user-mounts.ts';
 import { type MountGround, makeMountGround } from '../../support/mount-ground.ts';
 
@@ -13,7 +13,7 @@ const places = dangerousThings.flatMap(({ rule, paths }) =>
 );
 
 let ground: MountGround;
-let survey: Survey;
+let survey: DangerSurvey;
 beforeAll(() => {
   ground = makeMountGround();
   for (const { path } of places) ground.file(`${path.replace('~', ground.home)}/inside`);

@@ -53,7 +53,7 @@ test.each([
   const ran = await second(option, `${named}:/mnt/it`);
   expect(ran.stdout).toBe('');
   expect(ran.code).toBe(125);
-  expect(ran.stderr).toMatch(/data\S* leads to \S+ by a link that lies where sandboxes can write/);
+  expect(ran.stderr).toMatch(/data\S* leads to \S+ through a link in a folder that sandboxes can write to/);
   expect(ran.stderr).toContain('name it: ');
   expect(readdirSync(planted())).not.toContain('planted');
 });

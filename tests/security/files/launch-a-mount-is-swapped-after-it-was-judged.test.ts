@@ -46,7 +46,7 @@ describe.each([
     expect(ran.stdout).not.toContain(hostSecret);
     expect(ran.stdout).toBe('');
     expect(ran.told).toMatchObject({
-      failed: expect.stringMatching(/^what would be mounted at \/\S+ is not what was judged/),
+      failed: expect.stringMatching(/^what was to be mounted at \/\S+ changed after it was checked/),
     });
     expect(ran.told.hint).toMatch(/another sandbox/);
     expect(files.secretIsKept()).toBe(true);

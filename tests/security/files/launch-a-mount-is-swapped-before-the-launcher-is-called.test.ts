@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-const desk: SandboxRegistrar = {
+const registrar: SandboxRegistrar = {
   guarded: async () => ({ keep: [], hide: [] }),
   register: async () => ({
     id: 'one',
@@ -60,7 +60,7 @@ async function start(meanwhile: () => void): Promise<string> {
       gitConfig: 'read-only',
       onReady: meanwhile,
     },
-    Promise.resolve(desk),
+    Promise.resolve(registrar),
   );
   const { stdin, stdout, stderr } = running.streams!;
   stdin.end();
@@ -77,7 +77,7 @@ test('another folder in its place is not mounted', async () => {
   const came = await start(swap).catch((error: Error) => error);
   expect(came).toMatchObject({
     name: 'LaunchError',
-    message: expect.stringMatching(/^what would be mounted at \/mnt\/it is not what was judged/),
+    message: expect.stringMatching(/^what was to be mounted at \/mnt\/it changed after it was checked/),
   });
 });
 

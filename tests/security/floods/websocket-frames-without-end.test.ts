@@ -127,10 +127,10 @@ async function isRefused({ client, far }: Conversation, who: string): Promise<vo
     'it is in the journal',
   );
   expect(record.rule).toBe('built-in: WebSocket without floods');
-  expect(record.hint).toContain('fewer frames');
+  expect(record.hint).toContain('fewer, larger frames');
 }
 
-const isOf = (reason: unknown, who: string): boolean => String(reason).startsWith(`${who} sends`);
+const isOf = (reason: unknown, who: string): boolean => String(reason).startsWith(`${who} keeps sending`);
 
 async function arrives(count: () => number, bytes: number): Promise<void> {
   await eventually(() => count() >= bytes, `${bytes} bytes arrive`);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Caller } from '../../../src/path/flow.ts';
 import { identifyCaller } from '../../../src/stages/identify/identify-caller.ts';
-import type { Registration } from '../../../src/stages/identify/registry/registration.ts';
+import type { RegistrationRequest } from '../../../src/stages/identify/registry/registration.ts';
 import { basic, callerFrom, refusalOf } from '../../support/hand-made-flow.ts';
 import { TestClock } from '../../support/memory-registry.ts';
 import { openSharingGateway, SharedRegistrations, type SharingGateway } from '../../support/shared-registrations.ts';
@@ -67,7 +67,7 @@ describe('an address on one machine says nothing about who has it on another', (
   });
 
   test('a container is served where its Docker can vouch for it, and nowhere else, also by secret', async () => {
-    const witness = async (asked: Registration): Promise<Registration> => ({
+    const witness = async (asked: RegistrationRequest): Promise<RegistrationRequest> => ({
       ...asked,
       containerId: 'ab'.repeat(32),
       containerIp: address,

@@ -64,7 +64,7 @@ describe('it is not passed on as if it were whole', () => {
     expect(run.stdout).not.toContain('refs/heads/main');
   });
 
-  test('and one that can be read arrives, with the wish for whole packs', async () => {
+  test('and one that can be read arrives, with the request for whole packs', async () => {
     const run = await ask(Buffer.concat([service, flush, ref('report-status'), flush]));
     expect([run.code, run.stdout.includes('report-status no-thin')]).toEqual([0, true]);
   });

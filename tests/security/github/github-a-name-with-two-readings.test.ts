@@ -87,7 +87,9 @@ describe('a branch has one name', () => {
       { method: 'POST', target: `${repo}/pulls`, body: { title: 't', base: 'main', head: `acme:${name}` } },
     ]) {
       const { text } = await ground.expectRefused(call, /^(?:push\.undecided|github\.graphql|repo\.not-allowed)$/);
-      expect(text).toMatch(/plain name of the branch|whole name of the ref|in a plain way/);
+      expect(text).toMatch(
+        /plain name of the branch|whole name of the ref|which repository the pull request comes from/,
+      );
     }
   });
 

@@ -57,9 +57,9 @@ describe('a compressed answer with fields that HTTP/2 cannot carry is refused, a
     ['not asked for', '/', {}],
     ['not asked for, with the credential in it', '/echo', {}],
     ['asked for', '/', { 'accept-encoding': 'gzip' }],
-  ])('%s', async (_, path, wish) => {
+  ])('%s', async (_, path, fields) => {
     const session = await openHttp2(gateway, host, { caPath: gateway.caPath });
-    const { headers, body } = await askHttp2(session, { ':method': 'GET', ':path': path, ...wish });
+    const { headers, body } = await askHttp2(session, { ':method': 'GET', ':path': path, ...fields });
     expect(headers[':status']).toBe(502);
     expect(body.toString()).toContain('upstream.protocol');
     expect(body.toString()).not.toContain('decompressed');

@@ -16,7 +16,7 @@ beforeEach(async () => {
 function sendsSomething(registry: SandboxRegistry, id: string): void {
   const record = registry.find(id)!;
   // Told long ago.
-  record.toldExpiresAtMs = 0;
+  record.storedExpiresAtMs = 0;
   registry.touch(record);
 }
 

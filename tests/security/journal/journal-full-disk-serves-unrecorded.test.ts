@@ -143,17 +143,17 @@ describe('while the disk is full nobody is let through by a person either', () =
     const { directory, disk, journal, stage, held } = openGround();
     disk.room = 0;
     expect(journal.healthy).toBe(true);
-    await expect(stage.desk.answer('q1', answer)).rejects.toMatchObject({ reason: 'unrecorded' });
+    await expect(stage.service.answer('q1', answer)).rejects.toMatchObject({ reason: 'unrecorded' });
     expect(journal.healthy).toBe(false);
-    for (const one of yes) await expect(stage.desk.answer('q1', one)).rejects.toThrow('so nothing is approved');
-    await expect(stage.desk.startLearning('one')).rejects.toThrow('so nothing is approved');
+    for (const one of yes) await expect(stage.service.answer('q1', one)).rejects.toThrow('so nothing is approved');
+    await expect(stage.service.startLearning('one')).rejects.toThrow('so nothing is approved');
     expect(stage.inForce.set).toEqual({ approvals: [], learning: [] });
     expect(stage.written).toEqual([]);
-    expect(stage.desk.list()).toHaveLength(1);
+    expect(stage.service.list()).toHaveLength(1);
 
     disk.room = Number.POSITIVE_INFINITY;
     await vi.waitFor(() => expect(journal.healthy).toBe(true), { timeout: 20_000 });
-    await stage.desk.answer('q1', yes[0]);
+    await stage.service.answer('q1', yes[0]);
     expect(await held).toBe('allow[0]');
     journal.close();
     const notes = (await collect(readJournal(directory))).map((entry) => 'answer' in entry && entry.answer);
@@ -163,13 +163,13 @@ describe('while the disk is full nobody is let through by a person either', () =
 
   test('a no is a no all the same, and so is the end of an approval', async () => {
     const { disk, journal, stage, held } = openGround();
-    await stage.desk.answer('q1', yes[1]);
+    await stage.service.answer('q1', yes[1]);
     expect(await held).toBe('approval a1');
     const second = stage.outcome(stage.flowOf('POST', `${url}/2`));
     disk.room = 0;
-    expect(await stage.desk.withdraw('a1', by)).toBe(true);
+    expect(await stage.service.withdraw('a1', by)).toBe(true);
     journal.close();
-    await stage.desk.answer('q2', { answer: 'deny', by });
+    await stage.service.answer('q2', { answer: 'deny', by });
     expect(await second).toBe('approval.denied');
     expect(stage.inForce.set.approvals).toEqual([]);
   });

@@ -60,8 +60,8 @@ afterAll(async () => {
   await upstream.close();
 });
 
-async function ask(path: string, wish: Record<string, string> = {}) {
-  const fields = { ':method': 'GET', ':path': path, 'grpc-accept-encoding': 'gzip', ...wish };
+async function ask(path: string, more: Record<string, string> = {}) {
+  const fields = { ':method': 'GET', ':path': path, 'grpc-accept-encoding': 'gzip', ...more };
   const answer = await askHttp2(session, fields);
   const request = upstream.seen.at(-1)!;
   expect(request.httpVersion).toBe('2.0');
@@ -84,8 +84,8 @@ describe('over HTTP/2 on both sides, a credential does not come back', () => {
   });
 
   test('in a compressed body, asked for or not', async () => {
-    for (const wish of [{}, { 'accept-encoding': 'gzip' }]) {
-      const { body, headers } = await ask('/gzip', wish);
+    for (const more of [{}, { 'accept-encoding': 'gzip' }]) {
+      const { body, headers } = await ask('/gzip', more);
       expect(gunzipSync(body).toString()).toBe(`a ${masked} z`);
       expect(headers['content-encoding']).toBe('gzip');
     }

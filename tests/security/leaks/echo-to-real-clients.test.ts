@@ -18,13 +18,13 @@ const filler = 'words and more words, '.repeat(20_000);
 let gateway: TestGateway;
 let closeUpstream: () => Promise<void>;
 let sendNext: () => void = () => {};
-const wishes: (string | undefined)[] = [];
+const accepted: (string | undefined)[] = [];
 
 /** Answers in the first coding that it was offered, as servers do, with the key that came. */
 function answer(request: Http2ServerRequest, response: Http2ServerResponse): void {
   const seen = String(request.headers['x-api-key']);
-  const wish = request.headers['accept-encoding'] as string | undefined;
-  wishes.push(wish);
+  const accepts = request.headers['accept-encoding'] as string | undefined;
+  accepted.push(accepts);
   if (request.url === '/events') {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
     const coder = createGzip();
@@ -36,7 +36,7 @@ function answer(request: Http2ServerRequest, response: Http2ServerResponse): voi
     return;
   }
   const text = `${filler}${seen}${filler}`;
-  const coding = /\b(gzip|br|deflate)\b/.exec(wish ?? '')?.[1];
+  const coding = /\b(gzip|br|deflate)\b/.exec(accepts ?? '')?.[1];
   const code = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }[coding ?? ''];
   response.writeHead(200, coding === undefined ? {} : { 'content-encoding': coding });
   response.end(code === undefined ? text : code(text));
@@ -94,7 +94,7 @@ describe('a real client reads a compressed answer to its end, and no credential 
     const { stdout, stderr, code } = await run();
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout === `${filler}${masked}${filler}`).toBe(true);
-    expect(wishes.at(-1)).not.toMatch(/zstd|\*/);
+    expect(accepted.at(-1)).not.toMatch(/zstd|\*/);
   });
 
   test('an event of a compressed stream arrives before the next is sent', async () => {

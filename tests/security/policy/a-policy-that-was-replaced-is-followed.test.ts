@@ -101,7 +101,7 @@ describe('a configuration that is replaced while a sandbox can write where it li
     await eventually(looked, 'the gateway has looked');
     const output = await finish(running, 'own');
     expect(output).toContain('before: answer');
-    expect(output).toContain('was replaced while sandbox attacker could write where it lies: it may be its work');
+    expect(output).toContain('was replaced while sandbox attacker could write there: the sandbox may have written it');
     expect(output).toContain('sallyport config approve');
 
     const next = await ground.sallyport('root', ['run', '--', 'true'], { env });
@@ -127,7 +127,7 @@ describe('a configuration that is replaced while a sandbox can write where it li
       await saveByRename(running);
       up.kill('SIGHUP');
       await eventually(() => up.output().includes('NOT taken over'), 'the gateway says no');
-      expect(up.output()).toContain('was replaced while sandbox joined could write where it lies');
+      expect(up.output()).toContain('was replaced while sandbox joined could write there');
       const output = await finish(running, 'joined');
       expect(output).toContain('edited: answer');
       up.kill('SIGHUP');

@@ -37,7 +37,7 @@ describe('a sallyport.yaml that a sandbox wrote into its project', () => {
     expect(first.stderr).toContain('sallyport.yaml was made');
     const second = await run(['run'], 'curl -sS https://api.example.com/');
     expect([second.code, second.stdout]).toEqual([2, '']);
-    expect(second.stderr).toContain('may be its work');
+    expect(second.stderr).toContain('the sandbox may have written it');
     expect(second.stderr).toContain('--config');
     const up = await ground.sallyport('root', ['up'], { env: { SALLYPORT_CONFIG: '' } });
     expect(up.code).toBe(2);

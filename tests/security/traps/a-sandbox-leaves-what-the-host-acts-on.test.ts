@@ -59,7 +59,9 @@ python3 -c 'import os; os.setxattr("plain", "security.capability", bytes.fromhex
 echo tried`);
   expect(output).toContain('tried');
   expect(output).not.toMatch(/DEVICE|CAPABILITY/);
-  expect(review).toContain('special: who runs it becomes its owner (setuid or setgid). Undo: chmod ug-s -- special');
+  expect(review).toContain(
+    'special: anyone who runs it gets the rights of its owner or group (setuid or setgid). Undo: chmod ug-s -- special',
+  );
   expect(review).not.toContain('plain');
 });
 
@@ -67,7 +69,7 @@ test('more submodules than are looked at are said to be, and the next sandbox ca
   const { review } = await ground.inside(
     'for i in $(seq 230); do mkdir -p .git/modules/m$i; echo "ref: refs/heads/main" > .git/modules/m$i/HEAD; done',
   );
-  expect(review).toContain('not all was searched');
+  expect(review).toContain('not all were searched');
   const next = await ground.inside(
     'for i in 1 99 230; do echo x > .git/modules/m$i/config && echo DONE; done; mkdir .git/modules/new && echo DONE',
   );

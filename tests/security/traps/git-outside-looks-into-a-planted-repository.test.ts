@@ -20,7 +20,7 @@ git -C ${place} config core.fsmonitor "$PWD/tool.sh"
 git update-index --add --cacheinfo 160000,$(git -C ${place} rev-parse HEAD),${place}
 echo DONE`);
     expect(output).toContain('DONE');
-    expect(review).toContain(`${place} is a repository inside this one for git (a gitlink)`);
+    expect(review).toContain(`${place} is, for git, a repository inside this one (a gitlink)`);
     expect(review).toMatch(new RegExp(`${place}/\\.git was made.*core\\.fsmonitor=`));
     const undo = /Undo: (git -C \S+ update-index .*)$/m.exec(review)![1]!;
     // The trap is real, and the command takes it back.

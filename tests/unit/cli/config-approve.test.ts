@@ -39,17 +39,17 @@ describe('sallyport config approve', () => {
     replace();
     const early = await approve();
     expect(early.code).toBe(1);
-    expect(early.err).toContain('was replaced while sandbox sbx_a could write where it lies');
+    expect(early.err).toContain('was replaced while sandbox sbx_a could write there');
     expect(early.err).toContain('until the sandbox has ended');
     writer.end();
     const late = await approve('sallyport.yaml');
-    expect([late.code, late.out]).toEqual([0, `approved ${config}: a gateway that runs with it follows it again.\n`]);
+    expect([late.code, late.out]).toEqual([0, `approved ${config}: a gateway that uses it loads it again.\n`]);
     expect(isDoubtful(home, config)).toBe(false);
   });
 
   test('has nothing to say of one that is not in doubt, and knows one that is not there', async () => {
     const fine = await approve();
-    expect([fine.code, fine.out]).toEqual([0, `${config} is not in doubt: there is nothing to approve.\n`]);
+    expect([fine.code, fine.out]).toEqual([0, `${config} needs no approval: no sandbox could have written it.\n`]);
     const missing = await approve('other.yaml');
     expect(missing.code).toBe(2);
     expect(missing.err).toContain(`there is no configuration ${join(project, 'other.yaml')}`);

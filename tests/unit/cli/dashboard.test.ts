@@ -13,7 +13,7 @@ afterAll(() => running.stop());
 test('where no page is served, it says so and what to add', async () => {
   const { code, out, err } = await runWith(['dashboard'], { home: running.home });
   expect([code, out]).toEqual([1, '']);
-  expect(err).toContain('this gateway serves no page for people');
+  expect(err).toContain('this gateway serves no dashboard');
   expect(err).toContain('listen: {dashboard: 127.0.0.1:8642}');
 });
 

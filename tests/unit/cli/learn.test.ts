@@ -117,7 +117,7 @@ describe('the end of a session that learned', () => {
 
   test('a configuration that may be a sandbox’s work is written to only when it is named', async () => {
     noteWrittenFolders(home, [folder], []);
-    expect(await conclude([read], { apply: true })).toContain('it may be its work');
+    expect(await conclude([read], { apply: true })).toContain('the sandbox may have written it');
     expect(readFileSync(config, 'utf8')).toBe(policy);
     const refused = await runWith(['learn', 'apply', 'sbx_1'], { home, cwd: folder });
     expect([refused.code, readFileSync(config, 'utf8')]).toEqual([2, policy]);
@@ -178,7 +178,7 @@ describe('a sandbox learns before its command starts', () => {
   test('one that cannot learn is not registered either', async () => {
     const done: string[] = [];
     const grant = { id: 'sbx_1', caCertificate: '', proxyUrl: '', gitHosts: [], credentials: [], logins: [] };
-    const desk = {
+    const registrar = {
       guarded: async () => ({ keep: [], hide: [] }),
       register: async () => {
         done.push('registered');
@@ -188,11 +188,11 @@ describe('a sandbox learns before its command starts', () => {
       unregister: async (id: string) => void done.push(`unregistered ${id}`),
     };
     const start = async (id: string): Promise<void> => void done.push(`learns ${id}`);
-    await learningRegistrar(desk, { start }).register({});
+    await learningRegistrar(registrar, { start }).register({});
     const fail = async (): Promise<void> => {
       throw new Error('not here');
     };
-    await expect(learningRegistrar(desk, { start: fail }).register({})).rejects.toThrow('not here');
+    await expect(learningRegistrar(registrar, { start: fail }).register({})).rejects.toThrow('not here');
     expect(done).toEqual(['registered', 'learns sbx_1', 'registered', 'unregistered sbx_1']);
   });
 });

@@ -64,7 +64,7 @@ describe('sallyport policy test', () => {
   test('a case that is not met fails with what the policy says instead, its rule and its place, exit 1', async () => {
     const { code, out } = await runCases(`cases:
   - {name: reads, request: GET https://api.example.com/, expect: allowed, rule: "allow[1]"}
-  - {name: wishful, request: POST https://api.example.com/, expect: allowed}
+  - {name: hopeful, request: POST https://api.example.com/, expect: allowed}
   - {name: other code, request: POST https://api.example.com/, expect: refused, code: domain.not-allowed}
   - {name: other rule, request: GET https://api.example.com/, expect: allowed, rule: "allow[2]"}
   - {name: keyless, request: GET https://api.github.com/meta, expect: allowed, credential: github}
@@ -72,7 +72,7 @@ describe('sallyport policy test', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/ok {4}reads/);
     expect(out).toMatch(
-      /FAIL {2}wishful\n +expected allowed, but it is refused\n +refused: method.not-allowed, by allow\[1\]/,
+      /FAIL {2}hopeful\n +expected allowed, but it is refused\n +refused: method.not-allowed, by allow\[1\]/,
     );
     expect(out).toContain('cases.yaml:3');
     expect(out).toContain('expected the code domain.not-allowed, but it is method.not-allowed');

@@ -187,7 +187,7 @@ export class PackScan {
   #startLarge(index: number, header: ObjectHeader): LargeObject {
     const digest = this.#entries.isDelta(index) ? null : startDigest(typeOfCode(header.code), header.size);
     const pieces: Buffer[] | null = this.#entries.mayHold(index) ? [] : null;
-    // Charged while it comes too: whoever sends it may take his time.
+    // Charged while it arrives too, because a client may send it slowly.
     if (pieces !== null) this.#budget.hold(header.size);
     const inflater = new StreamInflater(header.size, (piece) => {
       digest?.update(piece);

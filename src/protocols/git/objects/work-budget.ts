@@ -31,7 +31,7 @@ function placeInLine(): Promise<void> {
 
 export class OverBudget extends GitWireError {
   override readonly name = 'OverBudget';
-  /** It is the share of the sandbox that is used up: in so many seconds there is some again. */
+  /** The sandbox has used up its share; after this many seconds it has some again. */
   readonly retryAfterS: number | null;
 
   constructor(message: string, retryAfterS: number | null = null) {

@@ -1,7 +1,7 @@
 // Attacks on credentials: getting the gateway to send one where it does not belong, to send the sandbox's own, or to hand one
 // back when an upstream echoes what it was sent.
 import { placeholderFor } from '../../../kit/text/placeholder.ts';
-import type { Attack, Control, Facts, Finding } from '../attack.ts';
+import type { Attack, AttackFinding, Control, Facts } from '../attack.ts';
 import { byName, httpRequest } from '../http-text.ts';
 import { answered, arrived, held, hole, inWords, readAnswer, refusedInWords, unproven } from '../judge.ts';
 import type { Probe } from '../probe.ts';
@@ -38,7 +38,7 @@ function echoAttack(name: string, tried: string, probe: Probe): Attack {
       const isInjected = seen.some(({ headers }) => headers['x-api-key'] === secret);
       const answer = readAnswer(observation?.text ?? '');
       if (answer?.refused != null) return held(`${answer.status} ${answer.refused}`);
-      if (!isInjected) return unproven('the provider was not sent the credential');
+      if (!isInjected) return unproven('the provider did not get the credential');
       if (answer === null) return unproven(inWords(observation!));
       if (holdsPart(observation!.text, secret)) return hole('a part of the credential came through');
       return held(`answered ${answer.status}, the credential taken out`);
@@ -54,7 +54,7 @@ function holdsPart(text: string, secret: string): boolean {
   );
 }
 
-function judgeWithoutCredential({ seen, ground, observed }: Facts): Finding {
+function judgeWithoutCredential({ seen, ground, observed }: Facts): AttackFinding {
   const got = seen.find(({ headers }) => ground.baits.some(({ secret }) => JSON.stringify(headers).includes(secret)));
   if (got !== undefined) return hole(`the real credential was sent to ${got.url}`);
   return seen.length > 0

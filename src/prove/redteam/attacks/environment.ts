@@ -1,5 +1,5 @@
 // Attacks on the environment: what the user's shell holds must not be in any process the sandbox can see.
-import type { Attack, Facts, Finding } from '../attack.ts';
+import type { Attack, AttackFinding, Facts } from '../attack.ts';
 import { brief, held, unproven } from '../judge.ts';
 import type { Observation } from '../probe.ts';
 
@@ -10,7 +10,7 @@ const canaryIsSeen = (observed: readonly Observation[]): string | null =>
   observed.every(({ text }) => text.includes(canaryVariable)) ? null : brief(observed.map(({ text }) => text).join());
 
 /** That no planted value is in the text, the runner has looked already. */
-function judge({ observed, ground }: Facts): Finding {
+function judge({ observed, ground }: Facts): AttackFinding {
   if (canaryIsSeen(observed) !== null) return unproven('the environment could not be read');
   const planted = ground.baits.filter(({ path }) => path === null).length;
   return held(`none of ${planted} planted values; the variable that was let in is there`);

@@ -2,7 +2,7 @@
 // itself. What counts is that the file exists outside and is not there inside.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Attack, Facts, Finding } from '../attack.ts';
+import type { Attack, AttackFinding, Facts } from '../attack.ts';
 import type { Ground } from '../ground.ts';
 import { held, hole, inWords, stoppedByKernel, succeeds, unproven } from '../judge.ts';
 import { type BaitName, baitPattern } from '../plant-baits.ts';
@@ -21,7 +21,7 @@ const readsHarmlessFile = succeeds('a harmless file of the working directory is 
 ]);
 
 /** Each path exists outside; inside it is not there, or another file without the secret is. */
-export function hiddenInside(facts: Facts, paths: readonly string[]): Finding {
+export function hiddenInside(facts: Facts, paths: readonly string[]): AttackFinding {
   const words = new Set<string>();
   for (const [i, path] of paths.entries()) {
     const observation = facts.observed[i]!;
@@ -218,7 +218,7 @@ function filesIn(folder: string): string[] {
   }
 }
 
-function isHostFile(text: string): Finding {
+function isHostFile(text: string): AttackFinding {
   const isSame = readFileSync('/etc/shadow', 'latin1') === text;
   return isSame ? hole("the host's own file was read") : held('another file is in its place');
 }

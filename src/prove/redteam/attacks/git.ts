@@ -1,6 +1,6 @@
 // Attacks by git: real git in the sandbox against real repositories. A push that is refused must be refused by name in the
 // journal, must not move any ref, and no byte of it may arrive.
-import type { Attack, Control, Facts, Finding } from '../attack.ts';
+import type { Attack, AttackFinding, Control, Facts } from '../attack.ts';
 import { byName, httpRequest } from '../http-text.ts';
 import { answered, arrived, brief, held, hole, refusedInWords, unproven } from '../judge.ts';
 import type { Probe } from '../probe.ts';
@@ -33,7 +33,7 @@ const allowedPush: Control = {
   fails: ([run]) => (run?.exit === 0 ? null : brief(run?.text ?? '')),
 };
 
-function judgePush(facts: Facts, codes: RegExp): Finding {
+function judgePush(facts: Facts, codes: RegExp): AttackFinding {
   const [run] = facts.observed;
   if (facts.refs.before !== facts.refs.after) return hole('a ref on the other side has changed');
   const sent = facts.seen.find(({ method, url }) => method === 'POST' && url.endsWith('/git-receive-pack'));

@@ -1,6 +1,6 @@
 // Attacks that speak to the kernel directly: small Python programs that try one call where it is allowed and the forbidden one
 // by the same means, and print what the kernel said to each. What is tried must do no harm where there is a hole.
-import type { Area, Attack, Facts, Finding } from '../attack.ts';
+import type { Area, Attack, AttackFinding, Facts } from '../attack.ts';
 import type { Ground } from '../ground.ts';
 import { brief, held, hole, succeeds, unproven } from '../judge.ts';
 import type { Probe } from '../probe.ts';
@@ -58,13 +58,13 @@ export function linesOf(text: string): [name: string, word: string][] {
 const onlyWithFilter: readonly string[] = ['EAFNOSUPPORT', 'ENOSYS'];
 
 /** `observed`: what the program printed, and the status of a process of the sandbox. */
-export function judgeLines({ observed }: Facts, attack: Omit<KernelAttack, 'code'>): Finding {
+export function judgeLines({ observed }: Facts, attack: Omit<KernelAttack, 'code'>): AttackFinding {
   const { errors, because, permitted = [] } = attack;
   const text = observed[0]?.text ?? '';
   const isFiltered = /^Seccomp:\s*2$/m.test(observed[1]?.text ?? '');
   const lines = linesOf(text);
   if (!lines.some(([name, word]) => name === 'control' && word === 'ok')) {
-    return unproven(`the means does not work here: ${brief(text)}`);
+    return unproven(`the test itself does not work here: ${brief(text)}`);
   }
   const attempts = lines.filter(([name]) => name.startsWith('attempt'));
   if (attempts.length === 0) return unproven(`nothing was tried: ${brief(text)}`);

@@ -1,5 +1,5 @@
 // Attacks on the kernel's walls: sockets past the network, calls that open side doors, mounts, identities, nested namespaces.
-import type { Attack, Facts, Finding } from '../attack.ts';
+import type { Attack, AttackFinding, Facts } from '../attack.ts';
 import { held, hole, stoppedByKernel, succeeds, unproven } from '../judge.ts';
 import { kernelAttack, linesOf, python, pythonRuns } from './kernel-attack.ts';
 
@@ -48,7 +48,7 @@ say('nested', libc.unshare(${flags}))
 `;
 
 /** Either it may not nest at all, or nesting gives nothing. */
-function judgeNested({ observed }: Facts, errors: readonly string[], because: string): Finding {
+function judgeNested({ observed }: Facts, errors: readonly string[], because: string): AttackFinding {
   const text = observed[0]?.text ?? '';
   const lines = linesOf(text);
   const nesting = lines.find(([name]) => name === 'nested')?.[1];

@@ -1,6 +1,6 @@
 // Attacks by DNS: foreign names, other resolvers, data carried in names or in records. Answers are computed from the name, so
 // nothing of a question leaves; what counts is what the answer says and that nobody outside heard of it.
-import type { Attack, Control, Facts, Finding } from '../attack.ts';
+import type { Attack, AttackFinding, Control, Facts } from '../attack.ts';
 import { byName, httpRequest, throughProxy } from '../http-text.ts';
 import { answered, arrived, held, hole, inWords, refusedInWords, unproven } from '../judge.ts';
 import type { Observation, Probe } from '../probe.ts';
@@ -37,7 +37,7 @@ const works = (shows: string, ...probes: Probe[]): Control => ({
 });
 
 /** Every answer has one of these codes and carries nothing. */
-function judgeCodes(facts: Facts, codes: readonly string[]): Finding {
+function judgeCodes(facts: Facts, codes: readonly string[]): AttackFinding {
   if (facts.seen.length > 0) return hole(arrived(facts));
   const said = new Set<string>();
   for (const observation of facts.observed) {

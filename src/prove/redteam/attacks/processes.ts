@@ -1,6 +1,6 @@
 // Attacks on processes: the gateway's number is told to the attacker, who tries to see, read, stop and trace it.
 import { existsSync } from 'node:fs';
-import type { Attack, Facts, Finding } from '../attack.ts';
+import type { Attack, AttackFinding, Facts } from '../attack.ts';
 import { held, hole, inWords, stoppedByKernel, succeeds, unproven } from '../judge.ts';
 import type { Probe } from '../probe.ts';
 import { kernelAttack } from './kernel-attack.ts';
@@ -9,7 +9,7 @@ import { kernelAttack } from './kernel-attack.ts';
 const whose = (pid: number): Probe => ({ do: 'readlink', path: `/proc/${pid}/ns/pid` });
 
 /** Not there inside, or the number is somebody else's there. */
-export function judgeProcess(facts: Facts, pid: number): Finding {
+export function judgeProcess(facts: Facts, pid: number): AttackFinding {
   const { hostNamespaces } = facts.ground;
   if (!existsSync(`/proc/${pid}`)) return unproven(`process ${pid} does not run any more`);
   const owner = facts.observed.at(-1)!;
@@ -57,7 +57,7 @@ say('attempt', libc.ptrace(0x4206, ${gatewayPid}, 0, 0))
 `,
 });
 
-function judgeTrace(facts: Facts): Finding {
+function judgeTrace(facts: Facts): AttackFinding {
   const owner = facts.observed.at(-1)!;
   const isAnother = owner.error === null && owner.text !== facts.ground.hostNamespaces.pid;
   return isAnother ? held('inside, that is the number of another process') : traceGateway.judge(facts);
@@ -75,7 +75,7 @@ export const processAttacks: readonly Attack[] = [
     ],
     judge({ observed: [space, list], ground }) {
       if (space?.text === ground.hostNamespaces.pid) return hole('the sandbox has the process namespace of the host');
-      if (space?.error !== null || list?.error !== null) return unproven('the namespace cannot be told');
+      if (space?.error !== null || list?.error !== null) return unproven('the namespace cannot be determined');
       const count = list.text.split('\n').filter((name) => /^\d+$/.test(name)).length;
       return held(`a namespace of its own (${space.text}) with ${count} processes`);
     },

@@ -2,7 +2,7 @@
 // way of the door.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Attack, Facts, Finding } from '../attack.ts';
+import type { Attack, AttackFinding, Facts } from '../attack.ts';
 import { httpRequest, plainProxy } from '../http-text.ts';
 import { answered, hole, refusedInWords, succeeds, unlessVisited } from '../judge.ts';
 import type { Probe } from '../probe.ts';
@@ -20,7 +20,7 @@ const runtimes = [
 const onThisMachine = (): string[] => runtimes.filter((path) => existsSync(path));
 
 /** `live`: somebody listens there outside, as we know; the first of what was tried. */
-function outOfReach(facts: Facts, live: readonly string[], others: readonly string[] = []): Finding {
+function outOfReach(facts: Facts, live: readonly string[], others: readonly string[] = []): AttackFinding {
   return unlessVisited(facts, () => {
     if (facts.observed.some(({ error }) => error === null)) return hole('it was reached');
     // Where it was masked there is a file, and nobody listens on that.

@@ -1,6 +1,6 @@
 // What the attacker does with files, processes and programs. Runs inside the sandbox as text, not as a module: it must use
 // nothing but its parameters and what `process` gives it (see inside-script.ts).
-import type { Handlers, Observation } from '../probe.ts';
+import type { Observation, ProbeHandlers } from '../probe.ts';
 
 export type FileProbe =
   | 'read'
@@ -15,7 +15,7 @@ export type FileProbe =
   | 'signal'
   | 'run';
 
-export function insideFiles(): Handlers<FileProbe> {
+export function insideFiles(): ProbeHandlers<FileProbe> {
   const fs = process.getBuiltinModule('node:fs');
   const { spawn } = process.getBuiltinModule('node:child_process');
   const maxBytes = 1024 * 1024;

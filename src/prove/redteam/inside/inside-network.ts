@@ -1,10 +1,10 @@
 // What the attacker does with sockets. Runs inside the sandbox as text, not as a module: it must use nothing but its
 // parameters and what `process` gives it (see inside-script.ts).
-import type { Handlers, Observation, Way } from '../probe.ts';
+import type { Observation, ProbeHandlers, Way } from '../probe.ts';
 
 export type NetworkProbe = 'unix' | 'listen' | 'listen-unix' | 'connect' | 'datagram' | 'send' | 'http2';
 
-export function insideNetwork(): Handlers<NetworkProbe> {
+export function insideNetwork(): ProbeHandlers<NetworkProbe> {
   const net = process.getBuiltinModule('node:net');
   const tls = process.getBuiltinModule('node:tls');
   const dgram = process.getBuiltinModule('node:dgram');

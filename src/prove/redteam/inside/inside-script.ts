@@ -1,10 +1,10 @@
 // The attacker as one text that Node runs inside the sandbox: reads a probe per line, tries it, says what came of it. Made
 // of functions, not of files, so that it is the same from source and from a bundle, and nothing but Node is needed there.
-import type { Handler, Observation, Probe } from '../probe.ts';
+import type { Observation, Probe, ProbeHandler } from '../probe.ts';
 import { insideFiles } from './inside-files.ts';
 import { insideNetwork } from './inside-network.ts';
 
-type AnyHandler = Handler<Probe['do']>;
+type AnyHandler = ProbeHandler<Probe['do']>;
 
 /** Runs inside, as text: must use nothing but its parameters and what `process` gives it. */
 function insideLoop(...parts: readonly object[]): void {

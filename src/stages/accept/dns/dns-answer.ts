@@ -3,10 +3,10 @@
 
 import { type Answer, encode } from 'dns-packet';
 import { syntheticAddresses } from '../../../kit/synthetic-address.ts';
-import { type Asked, rcodes, readQuery } from './dns-query.ts';
+import { type DnsQuestion, rcodes, readQuery } from './dns-query.ts';
 
 /** May this sandbox know this name. `type` as the records are called, e.g. `AAAA`; for one we do not serve, e.g. `TYPE4711`. */
-export type Lookup = (name: string, type: string) => boolean;
+export type MayResolve = (name: string, type: string) => boolean;
 
 /** How a door answers. */
 export interface DnsVoice {
@@ -50,7 +50,7 @@ const refusedTypes: ReadonlyMap<number, string> = new Map([
 const ownMachine = { v4: '127.0.0.1', v6: '::1' };
 
 /** Null: no answer is due. */
-export function answerQuery(message: Buffer, lookup: Lookup, voice = namespaceVoice): Buffer | null {
+export function answerQuery(message: Buffer, lookup: MayResolve, voice = namespaceVoice): Buffer | null {
   const reading = readQuery(message);
   if (reading.kind === 'silence') return null;
   if (reading.kind === 'turned-away') return writeReply(reading.asked, empty(reading.rcode), voice.isResolver);
@@ -77,10 +77,10 @@ export function typeName(type: number): string {
   return emptyTypes.get(type) ?? refusedTypes.get(type) ?? `TYPE${type}`;
 }
 
-function decideReply(name: string, type: number, lookup: Lookup, voice: DnsVoice): Reply {
+function decideReply(name: string, type: number, lookup: MayResolve, voice: DnsVoice): Reply {
   const addressType = type === 1 ? 'A' : type === 28 ? 'AAAA' : null;
   if (addressType === null && !emptyTypes.has(type)) {
-    // Asked all the same: a sandbox that tries to talk in such records is written down.
+    // DnsQuestion all the same: a sandbox that tries to talk in such records is written down.
     lookup(name, typeName(type));
     return empty(rcodes.refused);
   }
@@ -96,7 +96,7 @@ function decideReply(name: string, type: number, lookup: Lookup, voice: DnsVoice
   return data === null ? empty(rcodes.noError) : { rcode: rcodes.noError, address: { type: addressType, data } };
 }
 
-/** No address of ours has a name. Programs ask without being told to (ss, ping, getfqdn): that is no attempt at anything. */
+/** Our addresses have no names. Programs ask for them by default (ss, ping, getfqdn), so this is not an attack. */
 function isReverse(lower: string): boolean {
   return lower.endsWith('.in-addr.arpa') || lower.endsWith('.ip6.arpa');
 }
@@ -142,7 +142,7 @@ const nothing: Answer = {
 };
 
 /** `asResolver`: it says that it would ask others. If not, it is the authority for what there is and what there is not. */
-function writeReply(asked: Asked, reply: Reply, asResolver = true): Buffer {
+function writeReply(asked: DnsQuestion, reply: Reply, asResolver = true): Buffer {
   const { rcode, address } = reply;
   const isSettled = rcode === rcodes.noError || rcode === rcodes.nxDomain;
   const isNegative = address === null && isSettled;

@@ -1,5 +1,5 @@
-// Who asks a DNS door that many share: sandboxes told apart by their source address, each with a rate and a memory of its
-// own, and all strangers together, who learn nothing. What is kept is bounded, whatever addresses the questions claim.
+// Knows who asks at a DNS door that many sandboxes share. Each sandbox, known by its source address, has its own rate limit
+// and cache; all unregistered callers share one and learn nothing. Memory stays bounded, whatever addresses callers claim.
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
@@ -82,6 +82,6 @@ function tooManyStrangers(): Refusal {
   const what = `addresses that are not registered ask more DNS questions than they are told no (${burst} at once, ${perSecond} a second)`;
   return new Refusal('limit.rate', what, {
     rule: 'built-in: DNS questions of strangers',
-    hint: 'Those over the limit get no answer and are not written down. Register the sandboxes that ask, or keep others off this network: sallyport firewall',
+    hint: 'Lookups over the limit get no answer and are not recorded. Register the sandboxes that ask, or keep others off this network: sallyport firewall',
   });
 }

@@ -20,7 +20,7 @@ export interface DnsClients {
 }
 
 const maxHeldBySandbox = 32;
-/** Questions over the limit that are told so. A refusal costs what an answer costs, and TCP brings thousands of them in one piece. */
+/** How many questions over the limit get a refusal. A refusal costs as much as an answer, and TCP can bring thousands at once. */
 const refusedRate = { burst: 256, perSecond: 100 };
 
 export class SandboxDns implements DnsClient {

@@ -4,16 +4,16 @@ import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
 import { plainAddress } from '../../../kit/canonical-address.ts';
 import type { Refusal } from '../../../path/refusal.ts';
-import type { Lookup } from './dns-answer.ts';
+import type { MayResolve } from './dns-answer.ts';
 import { type DnsClient, type DnsClients, SandboxDns } from './dns-client.ts';
 import { maxQueryBytes } from './dns-query.ts';
 
 export interface DnsPorts {
   /** May this sandbox know this name. A no is written down there. */
-  readonly lookup: Lookup;
+  readonly lookup: MayResolve;
   /** Why one question more is too many; null: it is counted. */
   over(): Refusal | null;
-  /** The sandbox asks more than it may; told when it begins, at most once a minute. */
+  /** The sandbox asks more than it may. Called when that begins, at most once a minute. */
   flooded(why: Refusal): void;
 }
 
@@ -22,7 +22,7 @@ export interface DnsSockets {
   readonly tcp: Server;
 }
 
-/** Answers that wait because the system takes no more: whoever asked will ask again. */
+/** How many answers may wait while the system takes no more. The client of a dropped one will ask again. */
 const maxWaitingBytes = 256 * 1024;
 
 /** Serves sockets that one sandbox alone can reach, and closes them with `close`. */

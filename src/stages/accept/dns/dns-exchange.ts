@@ -1,5 +1,5 @@
-// The near end of a DNS question on the path. There is no body and no place for words in the answer: a refusal is noted
-// here and becomes "no such name"; the words are in the journal.
+// The client's side of a DNS question on the path. A DNS answer has no room for a message, so a refusal becomes "no such
+// name", and its text goes to the journal.
 import type { BodyForm, BodyWriter, Exchange, Framing } from '../../../path/exchange/exchange.ts';
 
 export class DnsExchange implements Exchange {

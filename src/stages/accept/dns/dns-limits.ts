@@ -1,14 +1,14 @@
-// How many DNS questions a sandbox may ask in a second, and all of them together. Decided at once, as an answer is. Never
-// waits for anybody. Meters: `d:<caller>:dns` and `g:dns`.
+// How many DNS questions one sandbox, and all of them together, may ask per second. Decides at once and never waits.
+// Meters: `d:<caller>:dns` and `g:dns`.
 import type { Caller } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { MeterRate, SharedMeters } from '../../../path/shared-store.ts';
 import type { DoorLimits } from '../../../policy/compiled-limits.ts';
 
-type Questions = Pick<DoorLimits, 'dnsPerSecond'>;
+type DnsLimit = Pick<DoorLimits, 'dnsPerSecond'>;
 
 export interface DnsLimitsOptions {
-  readonly limits: () => Questions & { readonly gateway: Questions };
+  readonly limits: () => DnsLimit & { readonly gateway: DnsLimit };
   readonly meters: SharedMeters;
   /** As in ConnectionLimits. */
   readonly gateway?: string;
@@ -38,12 +38,12 @@ function rateOf(perSecond: number): MeterRate | null {
 }
 
 function tooMany(caller: Caller | null, perSecond: number, rule: string): Refusal {
-  // At a door for many the journal has no other place for who it was: a flood is told before anybody is identified.
+  // A flood at a shared door is reported before anybody is identified, so the text is the only place that can say who it was.
   const one = caller?.address == null ? 'this sandbox asks' : `the sandbox at ${caller.address} asks`;
   const who = caller === null ? 'all sandboxes together ask' : one;
   const what = `${who} more DNS questions than allowed (${perSecond * burstSeconds} at once, ${perSecond} a second)`;
   return new Refusal('limit.rate', what, {
     rule,
-    hint: `Those over the limit are refused, or not answered where there are very many, and not written down. Look for a program that asks in a loop, or raise ${rule}.`,
+    hint: `Lookups over the limit are refused or left unanswered, and not recorded one by one. Look for a program that asks in a loop, or raise ${rule}.`,
   });
 }

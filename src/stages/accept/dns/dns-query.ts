@@ -1,9 +1,9 @@
-// Reads one DNS message as a question we are willing to think about, or says how it is to be turned away. Strict, because
-// only a plain question is ever asked here: what a resolver could read in two ways is not read at all. Pure; never throws.
+// Reads one DNS message: either a plain question that we can answer, or the error code to answer with. Strict, because a
+// message that two resolvers could read differently must not be answered. Pure; never throws.
 import { decode, encode } from 'dns-packet';
 
 /** What the answer repeats of the message, whatever else it says. */
-export interface Asked {
+export interface DnsQuestion {
   readonly id: number;
   /** Opcode, RD and CD, in the places where they stand in the answer. */
   readonly flags: number;
@@ -13,11 +13,11 @@ export interface Asked {
   readonly edns: boolean;
 }
 
-export type Reading =
+export type DnsReading =
   /** Not a question: an answer, or too short for one. Answering it could go on for ever. */
   | { readonly kind: 'silence' }
-  | { readonly kind: 'turned-away'; readonly asked: Asked; readonly rcode: number }
-  | { readonly kind: 'question'; readonly asked: Asked; readonly name: string; readonly type: number };
+  | { readonly kind: 'turned-away'; readonly asked: DnsQuestion; readonly rcode: number }
+  | { readonly kind: 'question'; readonly asked: DnsQuestion; readonly name: string; readonly type: number };
 
 export const rcodes = {
   noError: 0,
@@ -39,11 +39,11 @@ const recursionDesired = 0x0100;
 const checkingDisabled = 0x0010;
 const classInternet = 1;
 
-export function readQuery(message: Buffer): Reading {
+export function readQuery(message: Buffer): DnsReading {
   if (message.length < headerBytes) return { kind: 'silence' };
   const flags = message.readUInt16BE(2);
   if ((flags & isAnswer) !== 0) return { kind: 'silence' };
-  const bare: Asked = {
+  const bare: DnsQuestion = {
     id: message.readUInt16BE(0),
     flags: flags & (opcodeMask | recursionDesired | checkingDisabled),
     question: Buffer.alloc(0),
@@ -72,7 +72,7 @@ function hasPlainCounts(message: Buffer): boolean {
   );
 }
 
-function readQuestion(message: Buffer, bare: Asked): Reading {
+function readQuestion(message: Buffer, bare: DnsQuestion): DnsReading {
   const packet = decode(message);
   const isWhole = decode.bytes === message.length;
   const name = packet.questions?.[0]?.name ?? '';

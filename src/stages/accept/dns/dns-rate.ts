@@ -1,8 +1,8 @@
-// How many DNS questions all strangers together may ask: a burst, and so many a second after it. What is over is told once
-// in a while, not each time, because a flood must not become a flood of records.
+// How many DNS questions all unregistered callers together may ask: a burst, then a rate per second. What is over the limit
+// is reported once in a while, because a flood of questions must not become a flood of records.
 import { type BucketRate, TokenBucket } from '../../../kit/token-bucket.ts';
 
-/** They learn nothing; this many are told so, and written down. */
+/** Unregistered callers learn nothing. This many of their questions are refused and recorded. */
 export const strangerRate: BucketRate = { burst: 50, perSecond: 10 };
 const noticeEveryMs = 60_000;
 

@@ -52,7 +52,7 @@ export function refuseOtherAddress({ doorAddress }: RawRequest, host: string, { 
     `the connection went to ${address}, which is not the address of ${host} here`,
     {
       rule: namesOnly,
-      hint: 'Let the client look the name up: the address it is given in this sandbox is the only one that leads there.',
+      hint: 'Let the client look up the name inside this sandbox: only the address it gets there leads to the host.',
     },
   );
 }
@@ -60,7 +60,7 @@ export function refuseOtherAddress({ doorAddress }: RawRequest, host: string, { 
 function bareAddress(address: string): Refusal {
   return new Refusal('target.literal-address', `${address} is an address: use the name of the host`, {
     rule: namesOnly,
-    hint: 'No address is reached directly. Use the host name that the allowlist names.',
+    hint: 'Addresses are never reached directly. Use the host name that is on the allowlist.',
   });
 }
 

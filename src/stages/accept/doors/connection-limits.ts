@@ -1,7 +1,7 @@
-// How many connections may be open and how many may be new in a second: for one caller, for all addresses together that
-// are not registered, and for the whole gateway. Who is over gets no connection; the operator finds it in the journal, once
-// in a minute for each caller, with how many there were. Counts before anybody has said a word, so it believes nobody; what
-// turns out to be a sandbox's own is counted for that sandbox from then on, and not for the address that it shares with others.
+// How many connections may be open, and how many may be new per second: for one caller, for all unregistered addresses
+// together, and for the whole gateway. Over the limit a connection is closed, and the journal says so once a minute for each
+// caller, with the number. Counting starts before the caller has identified itself, by address; once a connection turns out
+// to belong to a sandbox, it counts for that sandbox and no longer for the address, which others may share.
 //
 // Meters: `d:<caller>:open` and `:new`, `d:<gateway>/strangers:…`, `g:open-connections` and `g:new-connections`.
 import { LRUCache } from 'lru-cache';
@@ -44,7 +44,7 @@ interface Held {
 }
 
 const noticeEveryMs = 60_000;
-/** More callers than are told of at a time; who is forgotten is told of once more. */
+/** More callers than are ever reported at a time. A caller that was forgotten is reported again. */
 const maxNotices = 1024;
 /** The rule where no setting of ours is in the way. */
 const openFiles = 'the limit of open files of the gateway (ulimit -n)';
@@ -116,7 +116,7 @@ export class ConnectionLimits {
     places.splice(places.indexOf(key), 1);
   }
 
-  /** Its own first: who is over does not use up what is common. */
+  /** The caller's own limit first: a caller that is over it must not use up the common one. */
   #asksFor(connection: OpenConnection): { readonly byAddress: readonly Ask[]; readonly common: readonly Ask[] } {
     const { limits, gateway: name = '' } = this.#options;
     const { gateway, ...own } = limits();
@@ -228,6 +228,6 @@ function turnedAway(isStranger: boolean, { rate, places, rule }: Ask, count: num
   const what = `${count} ${count === 1 ? 'connection' : 'connections'} of ${who} turned away since the last record: ${over}`;
   return new Refusal(rate === null ? 'limit.connections' : 'limit.connection-rate', what, {
     rule,
-    hint: `Those over the limit are closed and written down once a minute. Look for a program that connects in a loop, or raise ${rule}.`,
+    hint: `Connections over the limit are closed, and the journal says so once a minute. Look for a program that connects in a loop, or raise ${rule}.`,
   });
 }

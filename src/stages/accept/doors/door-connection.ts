@@ -24,7 +24,7 @@ const tooMany = (limit: Exclude<Opening, true>): string =>
 export const highWaterMark = 256 * 1024;
 
 /** Where a connection goes, as far as it has said so. */
-export interface Route {
+export interface ConnectionRoute {
   /** `host:port`, or `address:port` where no name was said: what the journal has of a connection without a request. */
   readonly target: string;
   readonly connect: string | null;
@@ -121,7 +121,7 @@ export abstract class DoorConnection implements OpenConnection {
 
   protected peek(
     rest: Buffer | null,
-    route: Route,
+    route: ConnectionRoute,
     caller: Caller,
     then: (bytes: Buffer, hello: ClientHello | null) => void,
   ): void {
@@ -132,7 +132,7 @@ export abstract class DoorConnection implements OpenConnection {
   }
 
   /** `name` is the one the client will check, so that a mismatch is answered in words, not by a TLS error. */
-  protected terminate(bytes: Buffer, name: string, route: Route, caller: Caller): void {
+  protected terminate(bytes: Buffer, name: string, route: ConnectionRoute, caller: Caller): void {
     let secureContext: SecureContext;
     try {
       secureContext = this.ports.contextFor(name);
@@ -167,7 +167,7 @@ export abstract class DoorConnection implements OpenConnection {
     tls.on('error', failed);
   }
 
-  #serveTls(tls: TLSSocket, { connect, destination }: Route, caller: Caller): void {
+  #serveTls(tls: TLSSocket, { connect, destination }: ConnectionRoute, caller: Caller): void {
     // What counts is the name OpenSSL saw, not what our own reader made of the bytes.
     const origin: ConnectionOrigin = { scheme: 'https', connect, destination, sni: serverNameOf(tls) };
     const serve = (request: RawRequest, exchange: Exchange): void => {
@@ -180,7 +180,7 @@ export abstract class DoorConnection implements OpenConnection {
   }
 
   /** Plain HTTP: read like any other, and judged as plain http. */
-  protected plain(bytes: Buffer, { connect, destination }: Route, caller: Caller): void {
+  protected plain(bytes: Buffer, { connect, destination }: ConnectionRoute, caller: Caller): void {
     this.socket.unshift(bytes);
     const origin: ConnectionOrigin = { scheme: 'http', connect, destination, sni: null };
     const serve = (request: RawRequest, exchange: Exchange): void => {
@@ -190,12 +190,12 @@ export abstract class DoorConnection implements OpenConnection {
     this.socket.resume();
   }
 
-  protected tunnel(bytes: Buffer, hello: ClientHello | null, route: Route, caller: Caller): void {
+  protected tunnel(bytes: Buffer, hello: ClientHello | null, route: ConnectionRoute, caller: Caller): void {
     const request = undecrypted('tunnel', route, hello);
     this.ports.serve({ caller, request, exchange: this.tunnelExchange(bytes) });
   }
 
-  protected fault(route: Route, caller: Caller, what: string, cause?: unknown): void {
+  protected fault(route: ConnectionRoute, caller: Caller, what: string, cause?: unknown): void {
     const request = { ...undecrypted('tunnel', route, null), fault: new Refusal('malformed.tls', what, { cause }) };
     this.ports.serve({ caller, request, exchange: this.tunnelExchange(Buffer.alloc(0)) });
   }
@@ -206,7 +206,7 @@ export abstract class DoorConnection implements OpenConnection {
 }
 
 /** A connection of which only the ClientHello is known, as the path sees it. */
-export function undecrypted(kind: 'connect' | 'tunnel', route: Route, hello: ClientHello | null): RawRequest {
+export function undecrypted(kind: 'connect' | 'tunnel', route: ConnectionRoute, hello: ClientHello | null): RawRequest {
   return {
     protocol: 'http/1.1',
     scheme: 'https',

@@ -5,7 +5,7 @@ import { isIPv6, type Server, type Socket } from 'node:net';
 import { plainAddress } from '../../../kit/canonical-address.ts';
 import {
   loadOriginalDestination,
-  type Place,
+  type OriginalDestination,
   plainSpelling,
   type ReadOriginalDestination,
 } from '../../../kit/original-destination.ts';
@@ -128,7 +128,7 @@ function startGatewayConnection(
     request: { ...arrival.request, doorAddress: address },
   });
   // A connection that a rule of the firewall led here was going somewhere else: that is what it is judged by.
-  const placeOf = (accepted: Socket): Place | null => readOriginal?.(accepted) ?? placeOfSocket(accepted);
+  const placeOf = (accepted: Socket): OriginalDestination | null => readOriginal?.(accepted) ?? placeOfSocket(accepted);
   const connection = new TransparentConnection(
     socket,
     identity,

@@ -1,5 +1,5 @@
-// The listening sockets of a door on an internal network: DNS and the ports of the policy, on exactly one address. What
-// cannot be bound is told in words that say what to do, and leaves nothing open behind it.
+// The listening sockets of a door on an internal network: DNS and the ports of the policy, on exactly one address. If
+// one cannot be bound, the error says what to do, and those that were open are closed again.
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { type EventEmitter, once } from 'node:events';
 import { createServer, isIPv6, type Server } from 'node:net';

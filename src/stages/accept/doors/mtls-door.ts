@@ -1,6 +1,6 @@
 // The proxy door for sandboxes on another host or network: TLS 1.3, and nobody comes in without a certificate that the
-// identity CA signed and that is in force. OpenSSL verifies it; this file only reads whose it is. Whoever fails is closed
-// on, and written down for the operator. Never resumes a session: that would skip the check.
+// identity CA signed and that is in force. OpenSSL verifies it; this file only reads whose it is. A client that fails is
+// disconnected and recorded for the operator. Never resumes a session: that would skip the check.
 import { constants } from 'node:crypto';
 import { createServer, type Server, Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';

@@ -7,7 +7,7 @@ import type { ConnectionOrigin } from '../http/connection-settings.ts';
 import { H1Connection } from '../http/h1-connection.ts';
 import type { H1Exchange } from '../http/h1-exchange.ts';
 import { countedAs, type ProvenClient } from '../tls/identity-name.ts';
-import { DoorConnection, highWaterMark, type Route } from './door-connection.ts';
+import { type ConnectionRoute, DoorConnection, highWaterMark } from './door-connection.ts';
 import type { Arrival, DoorIdentity, DoorPorts, Opening } from './door-ports.ts';
 
 export function openProxyDoor(identity: DoorIdentity, ports: DoorPorts): Server {
@@ -89,7 +89,7 @@ class ProxyConnection extends DoorConnection {
     const rest = exchange.takeOver();
     this.inner = null;
     const connect = request.target;
-    const route: Route = { target: connect, connect, destination: null };
+    const route: ConnectionRoute = { target: connect, connect, destination: null };
     this.peek(rest, route, caller, (bytes, hello) => {
       if (isTunnel) this.tunnel(bytes, hello, route, caller);
       else if (hello === null) this.plain(bytes, route, caller);

@@ -3,15 +3,15 @@
 // path did not call a tunnel; all else is read, so that a refusal can be put into words.
 import { isIPv6, type Socket } from 'node:net';
 import { plainAddress } from '../../../kit/canonical-address.ts';
-import type { Place } from '../../../kit/original-destination.ts';
+import type { OriginalDestination } from '../../../kit/original-destination.ts';
 import type { Caller } from '../../../path/flow.ts';
 import { canonicalHost } from '../canonical-host.ts';
 import type { ClientHello } from '../tls/client-hello.ts';
-import { DoorConnection, type Route, undecrypted } from './door-connection.ts';
+import { type ConnectionRoute, DoorConnection, undecrypted } from './door-connection.ts';
 import type { DoorIdentity, DoorPorts } from './door-ports.ts';
 
 /** Where a connection wanted to go; null: it was reset before it was looked at. */
-export type PlaceOf = (socket: Socket) => Place | null;
+export type PlaceOf = (socket: Socket) => OriginalDestination | null;
 
 /** `caller` is the door itself: one object for all its connections, whose proof is looked up once. */
 export function startTransparentConnection(
@@ -49,7 +49,7 @@ export class TransparentConnection extends DoorConnection {
     this.socket.setNoDelay(true);
     const { address, port } = place;
     const destination = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
-    const unnamed: Route = { target: destination, connect: null, destination };
+    const unnamed: ConnectionRoute = { target: destination, connect: null, destination };
     this.peek(null, unnamed, this.#caller, (bytes, hello) => {
       if (hello === null) {
         this.plain(bytes, unnamed, this.#caller);
@@ -63,14 +63,14 @@ export class TransparentConnection extends DoorConnection {
     });
   }
 
-  #isTunnel(bytes: Buffer, hello: ClientHello, route: Route): boolean {
+  #isTunnel(bytes: Buffer, hello: ClientHello, route: ConnectionRoute): boolean {
     const exchange = this.tunnelExchange(bytes);
     return this.ports.tunnels({ caller: this.#caller, request: undecrypted('connect', route, hello), exchange });
   }
 }
 
 /** The address that was dialled is that of the socket itself. */
-export function placeOfSocket({ localAddress, localPort }: Socket): Place | null {
+export function placeOfSocket({ localAddress, localPort }: Socket): OriginalDestination | null {
   const address = plainAddress(localAddress);
   return address === null || localPort === undefined ? null : { address, port: localPort };
 }

@@ -1,5 +1,5 @@
-// The near end of something at a door that is no request: it can be refused, and that is written down like any other
-// refusal, but nothing can be forwarded in it. How the other side learns of it is each one's own business.
+// Something at a door that is not a request, for example a failed handshake. It can be refused, and the refusal is recorded
+// like any other, but nothing can be forwarded. Each kind decides how the client learns of the refusal.
 import type { BodyForm, BodyWriter, Exchange, Framing } from '../../../path/exchange/exchange.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
 

@@ -1,6 +1,6 @@
-// How far a client has taken what was written to it, as its kernel tells: so that one that reads slowly can be told from one
-// that does not read. And how little of what it sends may wait in its socket while nobody reads. Asks Node's own handles,
-// which it does not show; where they cannot be asked, no progress is seen.
+// Asks the kernel how much of our answer a client has taken, to tell a slow reader from one that does not read at all. Also
+// keeps small what a client can leave in its socket while we do not read. Uses internal handles of Node; where they are
+// missing, it reports no progress.
 import type { Socket } from 'node:net';
 
 /** Once it is paused, a socket goes on reading until it holds so much: each piece costs far more than its bytes. */

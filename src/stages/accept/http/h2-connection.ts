@@ -87,7 +87,7 @@ export class H2Connection implements Perishable, StreamHost {
 
   /** The client does not take what is before it. */
   cutStream(stream: ServerHttp2Stream): void {
-    // Where it takes nothing at all, nothing can be told to it either.
+    // A client that reads nothing cannot be told anything either.
     const isDeaf = waitingBytes(this.#socket, this.#transport) > 0 && !this.#intake.moved();
     // Closed before and still here: after a fault of the protocol node:http2 sends its goodbye and neither reads nor
     // writes again, and nothing else would ever end such a session.
@@ -118,7 +118,7 @@ export class H2Connection implements Perishable, StreamHost {
     const { NGHTTP2_ENHANCE_YOUR_CALM } = http2().constants;
     const fault = new Refusal('limit.http2-flood', `the client ${what}, again and again`, {
       rule: 'built-in: HTTP/2 without floods',
-      hint: 'Open a new connection, and ask on it only for what is wanted.',
+      hint: 'Open a new connection, and send only requests whose answers you want.',
     });
     const exchange = new ClosingExchange(() => {
       // Without an error node:http2 would say that there was none.
@@ -207,7 +207,10 @@ function framingOf(ended: boolean, length: string | undefined): Framing | null {
 /** An HTTP/1.1 upstream may fold `_` to `-` and would see framing that we did not write. */
 function lookAlike(headers: HeaderList): Refusal | null {
   if (!headers.has('content_length') && !headers.has('transfer_encoding')) return null;
-  return new Refusal('malformed.framing', 'a field is named like a framing field but for an underscore');
+  return new Refusal(
+    'malformed.framing',
+    'a header field looks like Content-Length or Transfer-Encoding with an underscore',
+  );
 }
 
 function faultOf(
@@ -217,7 +220,8 @@ function faultOf(
   maxBytes: number,
 ): Refusal | null {
   if (framing === null) return new Refusal('malformed.framing', 'Content-Length does not fit the request');
-  if (!schemeFits) return new Refusal('malformed.syntax', 'the :scheme is not that of the connection');
+  if (!schemeFits)
+    return new Refusal('malformed.syntax', 'the :scheme of the request is not the scheme of its connection');
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     return new Refusal('malformed.expect', 'the expectation is unknown');
   }
@@ -230,8 +234,8 @@ function pseudo(raw: readonly string[], name: string): string | null {
   return null;
 }
 
-// A connection that is ended for what it did, so that this is written down like any other refusal. Nobody is told anything
-// in it but by how it closes; nothing is ever forwarded.
+// A connection that we close because of what the client did. It goes through the path so that the refusal is recorded like
+// any other. The client gets no message, only the close, and nothing is ever forwarded.
 class ClosingExchange extends UnservedExchange {
   readonly #close: () => void;
 

@@ -72,7 +72,7 @@ export class H2Exchange implements Exchange {
     return this.#onAbandoned;
   }
 
-  /** Who asks late, when it is over, hears it at once: nothing is begun for a client that is gone or has its answer. */
+  /** A listener that is added after the end is called at once: no work may start for a client that is gone or has its answer. */
   set onAbandoned(act: (() => void) | null) {
     this.#onAbandoned = act;
     if (this.#abandoned || this.#complete) act?.();

@@ -1,6 +1,6 @@
-// The end of a request that waited with more of its body than is kept. From a paused socket nothing is read, not even that
-// its client has left; that stands right behind the last byte. So after a long pause the last piece is given on only when
-// nothing has come behind it: for a client that is gone nothing is carried out.
+// The end of a request that had to wait while its socket was paused. A paused socket does not even show that its client has
+// left: that comes right behind the last byte. So after a long pause the last piece is passed on only when the client is
+// still there. A request whose client is gone is not carried out.
 
 /** A client that leaves sooner might as well have left a moment after its request went on. */
 const longMs = 1_000;

@@ -36,7 +36,7 @@ export interface IssuedIdentity {
 }
 
 /** An identity with its key, handed out once. All PEM. */
-export interface GrantedIdentity extends IssuedIdentity {
+export interface IdentityWithKey extends IssuedIdentity {
   readonly key: string;
   readonly ca: string;
 }
@@ -44,7 +44,7 @@ export interface GrantedIdentity extends IssuedIdentity {
 export interface DoorCertificate {
   readonly cert: string;
   readonly key: string;
-  /** Before that it is good for nobody: the clock was set back. */
+  /** Before this time it is not valid: the clock was set back. */
   readonly validFromMs: number;
   /** From then on another is to be used for new connections. */
   readonly renewAtMs: number;
@@ -114,7 +114,7 @@ export class IdentityCa {
 }
 
 /** The first identity of a registration. The key is made here and kept nowhere. */
-export function grantIdentity(ca: IdentityCa, holder: IdentityHolder): GrantedIdentity {
+export function grantIdentity(ca: IdentityCa, holder: IdentityHolder): IdentityWithKey {
   const { publicKey, privateKey } = newKeyPair();
   return { ...ca.issueIdentity(holder, publicKey), key: exportKey(privateKey), ca: ca.certificatePem };
 }

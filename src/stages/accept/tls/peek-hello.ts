@@ -1,5 +1,5 @@
 // Waits for the first bytes of a client until they are a whole ClientHello, or plainly none. Takes no part in the
-// handshake, and gives up on a client that does not come to the point: in time, in bytes, and in how often it makes us look.
+// handshake, and gives up on a client that takes too long, sends too much, or sends it in too many pieces.
 import type { Socket } from 'node:net';
 import { GatheredBytes } from '../../../protocols/gathered-bytes.ts';
 import type { ConnectionSettings } from '../http/connection-settings.ts';

@@ -1,8 +1,7 @@
-// Keeps a flood of refusals from becoming a flood of records, and one sandbox from filling the journal of all. What was
-// served has a record of its own, always and at once. Of refusals of one caller and one code those past the first few are one
-// record that says how many it stands for; past the caller's share of the journal all its refusals of a minute are one note.
-// Nothing is left out: every refusal has its record or is in the number of one.
-
+// Keeps a flood of refusals from becoming a flood of records, and one sandbox from filling the journal of all. A
+// served request always gets its own record at once. Of refusals with the same caller and code, the first few get their own
+// records and the rest share one, with their number. A caller that has used its share of the journal gets one note for all
+// refusals of a minute. Nothing is left out: every refusal has a record or is counted in one.
 import { randomInt } from 'node:crypto';
 import { TokenBucket } from '../../../kit/token-bucket.ts';
 import { beginning } from './cap-text.ts';
@@ -15,7 +14,7 @@ type Written = Pick<Journal, 'append' | 'healthy' | 'state'>;
 
 export interface CalmJournalOptions {
   readonly journal: Written & { readonly lastBytes?: number };
-  /** Left out: nobody has a share, and nobody is over it. */
+  /** Left out: there are no shares, so nobody can use one up. */
   readonly shares?: JournalShares;
   readonly now?: () => number;
   readonly later?: (act: () => void, ms: number) => { unref(): void };
@@ -23,14 +22,14 @@ export interface CalmJournalOptions {
   readonly onFailure: (record: RecordBody | NoteBody, error: unknown) => void;
 }
 
-/** How many refusals of one code are written one by one: so many at once, and so many more in a second. */
+/** How many refusals of one code get their own record: a burst, and then a rate per second. */
 const ofLimits = { burst: 20, perSecond: 1 };
 const ofOthers = { burst: 256, perSecond: 1 };
 const tickMs = 1000;
 /** A flood that goes on is written down ever more seldom. What a killed gateway loses is the count of this long. */
 const longestGatheredMs = 10_000;
 const condensedMs = 60_000;
-/** Callers that nobody knows and that are told apart by their address; all others are one. */
+/** How many unknown callers are kept apart by address; all further ones count as one caller. */
 const maxStrangers = 64;
 
 interface Flood {
@@ -118,7 +117,7 @@ export class CalmJournal implements Written {
     return flood;
   }
 
-  /** What has a word of a credential in it is not counted among what has none. */
+  /** Refusals about a credential are never gathered together with others. */
   #keyOf({ sandbox, from, code, verdict, incident }: RecordBody): string {
     const what = `${code ?? verdict} ${incident === null ? '' : incident.split(' ', 1)[0]}`;
     if (sandbox !== null) return `${what} of ${sandbox}`;
@@ -216,7 +215,7 @@ function sizeOf(record: RecordBody): number {
 }
 
 // Refusals that are written down together: how many, when the first and the last came, and a bounded sample of what they
-// asked for. Which of them are in the sample is drawn, so that nobody can place what should not be seen behind what should.
+// asked for. The sample is drawn at random, so that nobody can hide one refusal behind many others.
 /** The first few as they came, then as many that were drawn from all others. */
 const firstSamples = 4;
 const drawnSamples = 4;

@@ -1,5 +1,5 @@
-// Texts a sandbox has a say in, cut to so many bytes as they stand in the journal: a character can be three bytes of UTF-8,
-// and an escape six. What was cut is said beside the record, with its length and a hash, so that it can still be compared.
+// Cuts texts that a sandbox can influence to a number of bytes as the journal writes them: a character can take three bytes
+// of UTF-8, an escape six. The record says what was cut, with length and hash, so that it can still be compared.
 import { hash } from 'node:crypto';
 
 /** Written as it is: no character that JSON escapes, none that takes more than a byte. */

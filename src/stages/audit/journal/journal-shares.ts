@@ -8,7 +8,7 @@ export interface JournalSharesOptions {
   readonly now?: () => number;
 }
 
-/** What was served waits until its share has this much again: so that it is not told yes and no by turns. */
+/** A sandbox that has used up its share waits until this much is free again, so that it is not allowed and refused in turns. */
 const resumeBytes = 16 * 1024;
 /** Of the share of a sandbox. Refusals cost it nothing, so they have less. */
 const refusedPart = 1 / 8;
@@ -16,7 +16,7 @@ const refusedPart = 1 / 8;
 const leastScale = 1 / 64;
 const dayMs = 86_400_000;
 const roomKnownForMs = 1000;
-const tellAgainMs = 1000;
+const reportAgainMs = 1000;
 
 interface Share {
   spent: number;
@@ -33,7 +33,7 @@ export class JournalShares {
   readonly #refused = new Map<string | null, Share>();
   #scale = 1;
   #scaleAtMs = Number.NEGATIVE_INFINITY;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: JournalSharesOptions) {
     this.#options = options;
@@ -68,10 +68,10 @@ export class JournalShares {
     const share = this.#spend(this.#served, sandbox, bytes, perDay);
     if (share.spent < perDay) return;
     const nowMs = this.#now();
-    // Served although it is over: whoever served it was told of a shorter wait, or it waited its time and is over again.
-    if (share.isOver && nowMs - this.#toldAtMs < tellAgainMs) return;
+    // Served although its share is used up: another process knew of a shorter wait, or it has waited and used it up again.
+    if (share.isOver && nowMs - this.#reportedAtMs < reportAgainMs) return;
     share.isOver = true;
-    this.#toldAtMs = nowMs;
+    this.#reportedAtMs = nowMs;
     this.onChange?.();
   }
 

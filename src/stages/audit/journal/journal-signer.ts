@@ -1,5 +1,5 @@
-// Signs the journal every few seconds while it grows, and when it is closed. What is signed was on its way to the disk one
-// interval ago, so that a power cut leaves no signature of a record that it took. Trouble is told and stops nothing.
+// Signs the journal every few seconds while it grows, and when it is closed. It signs what was written
+// one interval ago, so that after a power cut no signature covers a record that was lost. Errors are reported and stop nothing.
 import { renameSync, writeFileSync } from 'node:fs';
 import type { Log } from '../../../kit/text/log.ts';
 import type { Journal } from './journal.ts';

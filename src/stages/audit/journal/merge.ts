@@ -32,7 +32,7 @@ export class JournalChanged extends Error {
 export async function* mergeJournals(
   journals: readonly (NamedJournal & { readonly found: Intact })[],
 ): AsyncGenerator<string> {
-  const open = journals.map((journal) => new Reading(journal));
+  const open = journals.map((journal) => new JournalReader(journal));
   try {
     for (const one of open) await one.begin();
     yield JSON.stringify({ merged: journals.map(({ name }) => name) });
@@ -52,7 +52,7 @@ export async function* mergeJournals(
 const maxBeginnings = 40;
 
 /** A journal that is being read: its next line, and when that happened. */
-class Reading {
+class JournalReader {
   readonly name: string;
   found: Intact;
   line: string | null = null;
@@ -126,8 +126,8 @@ class Reading {
   }
 }
 
-function earliest(open: readonly Reading[]): Reading | null {
-  let first: Reading | null = null;
+function earliest(open: readonly JournalReader[]): JournalReader | null {
+  let first: JournalReader | null = null;
   for (const one of open) if (one.line !== null && (first === null || one.time < first.time)) first = one;
   return first;
 }

@@ -7,10 +7,10 @@ import type { Refusal } from '../../../path/refusal.ts';
 import type { Step } from '../../../path/trail.ts';
 import { TextCaps } from './cap-text.ts';
 
-export type Verdict = 'allowed' | 'refused' | 'failed' | 'abandoned';
+export type RecordedVerdict = 'allowed' | 'refused' | 'failed' | 'abandoned';
 
-export interface Outcome {
-  readonly verdict: Verdict;
+export interface RecordedOutcome {
+  readonly verdict: RecordedVerdict;
   /** What the client was answered; 0 when it got no answer. */
   readonly status: number;
   readonly refusal: Refusal | null;
@@ -41,7 +41,7 @@ export interface RecordBody {
   /** What git asked for: operation, repository, and of a push its refs; null for anything else. */
   readonly git: string | null;
   readonly protocol: string;
-  readonly verdict: Verdict;
+  readonly verdict: RecordedVerdict;
   readonly status: number;
   readonly code: string | null;
   readonly rule: string | null;
@@ -89,7 +89,7 @@ export interface Merged {
 }
 
 /** What the journal says that is no request: of itself (a recovery, records that could not be kept), or of people. */
-export type NoteBody = OwnNote | LetGoNote | CondensedNote | ApprovalNote;
+export type NoteBody = OwnNote | LetGoNote | CondensedNote | ApprovalNoteBody;
 
 export interface OwnNote {
   readonly time: string;
@@ -131,7 +131,7 @@ export interface CondensedNote {
 }
 
 /** What a person answered, or that nobody did; an approval that was ended; a sandbox that began to learn. */
-export interface ApprovalNote {
+export interface ApprovalNoteBody {
   readonly time: string;
   readonly note: 'approval';
   readonly text: string;
@@ -182,7 +182,7 @@ const maxQueryName = 32;
  */
 export function describeFlow(
   flow: Arrived & Partial<Forwarded>,
-  outcome: Outcome,
+  outcome: RecordedOutcome,
   clean: (text: string) => string = unchanged,
 ): RecordBody {
   const { request, exchange, canonical, sandbox, permission, used } = flow;
@@ -241,7 +241,7 @@ export function describeFlow(
 }
 
 /** A client that went away was not refused, and nothing failed. */
-function codeOf({ refusal, error, verdict }: Outcome): string | null {
+function codeOf({ refusal, error, verdict }: RecordedOutcome): string | null {
   if (refusal !== null) return refusal.code;
   return error == null || verdict === 'abandoned' ? null : 'internal.error';
 }

@@ -1,5 +1,5 @@
-// Which files of the journal may go when a new one begins, and what is said of those that went. Young files stay, however
-// many there are; when they fill what the journal may take, nothing goes and nothing is served. Decides; never touches a file.
+// Which journal files may be removed when a new one begins, and the note about those that were. Young files stay, however
+// many there are; when they fill the journal's space, nothing is removed and nothing is served. Decides; never touches a file.
 import type { KeptFile } from './journal-tail.ts';
 import type { LetGoNote } from './record.ts';
 

@@ -97,7 +97,7 @@ export async function verifyJournal(directory: string): Promise<Verification> {
   }
 }
 
-interface Place {
+interface JournalPlace {
   readonly file: string;
   readonly line: number;
   readonly seq: number;
@@ -110,7 +110,7 @@ interface Place {
   readonly lost: number;
 }
 
-type Places = AsyncGenerator<Place, number>;
+type Places = AsyncGenerator<JournalPlace, number>;
 
 async function walk(
   head: Head | null | 'unreadable',
@@ -158,7 +158,7 @@ async function follow(
   let letGo: LetGo | null = null;
   let lost = 0;
   let firstTime: string | null = null;
-  let last: Place | null = null;
+  let last: JournalPlace | null = null;
   let firstSeq = 0;
   let torn = 0;
   for (let step = await lines.next(); ; step = await lines.next()) {
@@ -233,12 +233,12 @@ async function follow(
   };
 }
 
-function notAsSigned(place: Place, { time }: SignedHead, records: number): Broken {
+function notAsSigned(place: JournalPlace, { time }: SignedHead, records: number): Broken {
   const message = `record ${place.seq} is not the one that was signed at ${time}: what is before it was rewritten, or the signature is of another journal`;
   return broken('signature', place, records, message);
 }
 
-function cutAfterSigning({ seq, time }: SignedHead, last: Place | null, records: number): Broken {
+function cutAfterSigning({ seq, time }: SignedHead, last: JournalPlace | null, records: number): Broken {
   const message = `the journal ends with record ${last?.seq ?? 0}, but record ${seq} was signed at ${time}: the end was cut off`;
   return { ...broken('truncated', last, records, message), seq: (last?.seq ?? 0) + 1 };
 }
@@ -254,7 +254,7 @@ function goneBefore(firstSeq: number, firstTime: string | null, firstFile: numbe
 /** Every line with its place; at the end the bytes after the last whole line. A line that is no record has seq -1. */
 async function* readPlaces(files: readonly JournalFile[]): Places {
   let torn = 0;
-  let cut: Place | null = null;
+  let cut: JournalPlace | null = null;
   for (const file of files) {
     let number = 0;
     // Only the last file may end in the middle of a line.
@@ -286,7 +286,7 @@ function placeOf(
   line: number,
   link: { readonly seq: number; readonly prev: string },
   bytes: Buffer,
-): Place {
+): JournalPlace {
   const kind = readNoteKind(bytes);
   return {
     file,
@@ -305,17 +305,17 @@ function readCount(bytes: Buffer): number {
   return Number.isSafeInteger(count) ? count : 0;
 }
 
-function unreadable(file: string, line: number): Place {
+function unreadable(file: string, line: number): JournalPlace {
   return { file, line, seq: -1, prev: '', hash: '', time: null, letGo: null, lost: 0 };
 }
 
-function missingStart(head: Head, place: Place): Broken {
+function missingStart(head: Head, place: JournalPlace): Broken {
   const message = `the journal begins with record ${place.seq}, but retention has kept everything from record ${head.oldest} on: the file that held them is missing, or its beginning was cut off`;
   return { ...broken('missing-file', place, 0, message), seq: head.oldest };
 }
 
 /** Another number than the next one: what lies further on tells a swap from a removal from an edited number. */
-async function outOfOrder(expected: number, place: Place, rest: Places, records: number): Promise<Broken> {
+async function outOfOrder(expected: number, place: JournalPlace, rest: Places, records: number): Promise<Broken> {
   const at = (kind: BreakKind, message: string): Broken => ({
     ...broken(kind, place, records, message),
     seq: expected,
@@ -334,7 +334,13 @@ async function outOfOrder(expected: number, place: Place, rest: Places, records:
 }
 
 /** Two neighbours that do not fit: the one whose hash the record after it confirms is the one left alone. */
-function wrongHash(last: Place, place: Place, next: Place | null, head: Head, records: number): Broken {
+function wrongHash(
+  last: JournalPlace,
+  place: JournalPlace,
+  next: JournalPlace | null,
+  head: Head,
+  records: number,
+): Broken {
   const confirmed = next !== null ? next.prev : head.seq === place.seq ? head.hash : place.hash;
   if (confirmed !== place.hash) {
     return broken(
@@ -352,12 +358,12 @@ function wrongHash(last: Place, place: Place, next: Place | null, head: Head, re
   );
 }
 
-async function following(rest: Places): Promise<Place | null> {
+async function following(rest: Places): Promise<JournalPlace | null> {
   const step = await rest.next();
   return step.done === true ? null : step.value;
 }
 
-function broken(kind: BreakKind, place: Place | null, records: number, message: string): Broken {
+function broken(kind: BreakKind, place: JournalPlace | null, records: number, message: string): Broken {
   const seq = place === null || place.seq < 0 ? null : place.seq;
   return { ok: false, kind, file: place?.file ?? null, line: place?.line ?? null, seq, message, records };
 }

@@ -63,7 +63,7 @@ function refuseWhatGitNeverSends(
 ): asserts found is Extract<Recognised, { kind: 'git' }> {
   const { method, path, rawPath, host } = canonical;
   if (found.kind === 'dumb-http') {
-    throw new Refusal('git.dumb-http', `${path} asks for a file of a repository by the dumb HTTP protocol`, {
+    throw new Refusal('git.dumb-http', `${path} uses git's old "dumb" HTTP protocol, which cannot be judged`, {
       rule: 'built-in: smart HTTP only',
       hint: 'Use git itself (2.x speaks smart HTTP), or the web or API address of the file.',
     });
@@ -72,7 +72,7 @@ function refuseWhatGitNeverSends(
   if (isPlain) return;
   throw new Refusal(
     'git.not-understood',
-    `${method} ${rawPath} names a git service of ${host} in a form git never uses`,
+    `${method} ${rawPath} looks like git on ${host}, but git never sends it in this form`,
     {
       rule: 'built-in: one spelling of a git service',
       hint: 'Use an unmodified git or git-lfs client over https.',

@@ -67,7 +67,7 @@ export class PushObjects {
     await this.#fetchTrees([...tops]);
   }
 
-  /** Over one commit with so many parents. */
+  /** What one commit with this many parents costs. */
   async #pass(parents: number): Promise<void> {
     this.#budget.spend(STEP_BYTES + PARENT_BYTES * parents);
     if (this.#budget.isTurnDue) await this.#budget.turn();
@@ -82,7 +82,7 @@ export class PushObjects {
     return this.#pack.commits.get(oid) ?? this.#commits.get(oid);
   }
 
-  /** What was read before is charged for too: whoever asks will go through all of it. */
+  /** Charges also for what was read before: the caller will go through all of it again. */
   async tree(oid: string): Promise<ReadTree> {
     const kept = this.#read.get(oid);
     if (kept !== undefined) {

@@ -98,7 +98,7 @@ async function newest(
   return [...last];
 }
 
-/** Over one commit with so many parents. */
+/** What one commit with this many parents costs. */
 async function pass(parents: number, budget: WorkBudget): Promise<void> {
   budget.spend(STEP_BYTES + PARENT_BYTES * parents);
   if (budget.isTurnDue) await budget.turn();

@@ -1,4 +1,4 @@
-// Text and assignments that start an agent of somebody's on GitHub: it works with rights of its own, which no rule here
+// Text and assignments that start somebody's agent on GitHub. That agent has its own rights, which no rule here
 // limits. // Guards: threats.md T88
 
 /** Agents that begin to work where they are mentioned; `@copilot-swe-agent` and the like begin with one of these names. */

@@ -92,15 +92,11 @@ async function bindRepository(
     return { ...permission, repository };
   }
   // In the same words whether there is one or not: the sandbox is told nothing that it did not know.
-  throw new Refusal(
-    'repo.not-allowed',
-    `the repository with the number ${id} is not among the repositories of ${flow.sandbox.id}`,
-    {
-      rule: 'repos of the registration',
-      hint: `Its repositories: ${flow.sandbox.repos.join(', ') || 'none'}. Name one of them as /repos/OWNER/NAME.`,
-      cause: new Error(`number ${id} is ${repository ?? 'none that the credential can see'}`),
-    },
-  );
+  throw new Refusal('repo.not-allowed', `repository number ${id} is not among the repositories of ${flow.sandbox.id}`, {
+    rule: 'repos of the registration',
+    hint: `Its repositories: ${flow.sandbox.repos.join(', ') || 'none'}. Name one of them as /repos/OWNER/NAME.`,
+    cause: new Error(`number ${id} is ${repository ?? 'none that the credential can see'}`),
+  });
 }
 
 /** A pattern of the policy names repositories by name: it holds for the number too. */
@@ -143,15 +139,19 @@ function asJson(fields: HeaderList, bytes: number): HeaderList {
 /** GitHub reads parameters from the query too: there they would not have been judged. */
 function refuseParameters({ canonical, request }: Identified): void {
   if (canonical.query === null && !request.headers.has('content-encoding')) return;
-  throw new Refusal('malformed.syntax', 'a call that writes takes its parameters from a plain JSON body alone', {
-    rule: 'built-in: a write is judged by its body',
-    hint: 'Move the parameters from the query into the body, and send it uncompressed.',
-  });
+  throw new Refusal(
+    'malformed.syntax',
+    'a call that writes must have all its parameters in an uncompressed JSON body',
+    {
+      rule: 'built-in: a write is judged by its body',
+      hint: 'Move the parameters from the query into the body, and send it uncompressed.',
+    },
+  );
 }
 
 function tooLarge(): Refusal {
   return new Refusal('limit.body-size', `a call that writes may have at most ${maxBodyBytes} bytes`, {
     rule: 'built-in: bounded API calls',
-    hint: 'Commit large files in a clone and push them by git.',
+    hint: 'Commit large files in a clone and push them with git.',
   });
 }

@@ -1,5 +1,5 @@
-// With what right the gateway asks on behalf of a call of the API: the git side of its repository (the same host or its
-// site, with the credential that belongs to git there), and GitHub itself.
+// Which host and credential the gateway uses when it asks its own questions about an API call: the git server of the
+// repository (the same host, or its site) and GitHub's API.
 import type { Identified, Permission } from '../../../path/flow.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { chooseCredential } from '../credential-choice.ts';

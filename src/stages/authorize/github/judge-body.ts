@@ -135,17 +135,21 @@ function refuseOdd(doubt: string | null): void {
 
 /** There is no repository in it that could be registered. */
 function headNotUnderstood(): Refusal {
-  return new Refusal('repo.not-allowed', 'the pull request does not name the repository it is from in a plain way', {
+  return new Refusal('repo.not-allowed', 'the gateway cannot tell which repository the pull request comes from', {
     rule: 'repos of the registration',
     hint: 'Write "head" as BRANCH, or as OWNER:BRANCH, with the name of a branch in a repository of this sandbox.',
   });
 }
 
 function notJudged(method: string, path: string): Refusal {
-  return new Refusal('repo.operation-not-judged', `${method} ${path} writes a branch in a way that cannot be judged`, {
-    rule: 'built-in: only what can be judged',
-    hint: 'Make the change in a clone and push it by git.',
-  });
+  return new Refusal(
+    'repo.operation-not-judged',
+    `${method} ${path} changes a branch in a way that the gateway cannot judge`,
+    {
+      rule: 'built-in: only what can be judged',
+      hint: 'Make the change in a clone and push it with git.',
+    },
+  );
 }
 
 /** One refusal for all that is wrong with a call. */

@@ -47,7 +47,7 @@ export function judgeRest(
 
 function graphql(canonical: CanonicalRequest, methods: readonly string[]): GithubDecision {
   if (methods.length !== 1 || methods[0] !== 'POST' || canonical.query !== null) {
-    throw new Refusal('github.graphql', 'GraphQL is asked by POST, with nothing in the query of the address', {
+    throw new Refusal('github.graphql', 'a GraphQL request must be a POST without a query string', {
       rule: 'built-in: one spelling of GraphQL',
       hint: 'Send {"query": …, "variables": …} as the JSON body of a POST.',
     });

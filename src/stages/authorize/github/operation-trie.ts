@@ -19,7 +19,7 @@ export interface PlacedOperation {
 }
 
 /** Ways to read a path that are wider than GitHub's own. */
-export interface Reading {
+export interface PathReading {
   /** The segments are in lower case, and so are the literals they are compared with. */
   readonly folded: boolean;
   /** A number may be any word. */
@@ -27,10 +27,10 @@ export interface Reading {
 }
 
 export interface OperationTrie {
-  find(method: string, segments: readonly string[], how?: Reading): PlacedOperation | null;
+  find(method: string, segments: readonly string[], how?: PathReading): PlacedOperation | null;
 }
 
-const asGithub: Reading = { folded: false, anyNumber: false };
+const asGithub: PathReading = { folded: false, anyNumber: false };
 
 interface TrieNode {
   readonly literals: Map<string, TrieNode>;
@@ -119,7 +119,7 @@ function walk(
   method: string,
   segments: readonly string[],
   at: number,
-  how: Reading,
+  how: PathReading,
 ): PlacedOperation | null {
   if (at === segments.length) {
     const operation = node.operations.get(method);

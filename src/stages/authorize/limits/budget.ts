@@ -250,9 +250,9 @@ function throwIf(refusal: Refusal | null): void {
   if (refusal !== null) throw refusal;
 }
 
-// What a provider keeps of conversations and reads again for every answer that goes on from there: the sandbox does not send it, and
-// an answer that is cut off before it is complete does not say how long it was. Remembers lengths by the names of answers,
-// so that nobody hides a long conversation by leaving early. Bounded; never a word of what was said.
+// Providers keep conversations and read them again for every answer that continues one. The sandbox does not send that part,
+// and an answer that is cut off early does not say how long it was. This file remembers the lengths by the ids of answers, so
+// that nobody hides the cost of a long conversation by leaving early. Bounded; it never keeps any content.
 const maxAnswers = 4096;
 const maxSandboxes = 4096;
 

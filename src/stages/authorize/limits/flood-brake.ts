@@ -12,7 +12,7 @@ const promptToCallers = 100;
 const maxCallers = 4096;
 const windowMs = 1000;
 const lateByMs = 1000;
-/** Of one sandbox. It can have more requests under way by HTTP/2 alone: who asks for more while so many wait is cut off. */
+/** How many refusals of one sandbox may wait. With HTTP/2 it can have more requests open; then its connections are closed. */
 const maxWaiting = 1024;
 
 interface Flood {
@@ -54,7 +54,7 @@ export class FloodBrake {
     const flood = this.#floodOf(who);
     if (++flood.refused <= this.#prompt) return null;
     if (flood.waiting >= maxWaiting) {
-      // At once, but only once for each connection: else whoever has enough requests under way would not be braked at all.
+      // At once, but only once per connection: otherwise a client with enough open requests would never be slowed down.
       refusal.endsConnection = true;
       return null;
     }

@@ -42,7 +42,7 @@ export function tooMuchEvidence({ who }: Scope, waitMs: WaitMs): Refusal {
   const seconds = wholeSeconds(waitMs);
   return new Refusal(
     'limit.journal',
-    `${who} has written its share of the journal, in which every request has its record`,
+    `${who} has used its share of the journal: every request is recorded there, and there is no room for more of its records`,
     {
       rule,
       hint: `Wait ${seconds} s and try again, or have the operator raise ${rule}.`,

@@ -53,7 +53,7 @@ function scopeOf(section: Scope['section'], who: string, prefix: string, release
 }
 
 /** What one scope allows, as the meters take it. Null and 0: no limit. */
-export interface Allowance {
+export interface ScopeAllowance {
   readonly limits: UseLimits;
   readonly requests: MeterRate | null;
   readonly pushes: MeterRate | null;
@@ -66,24 +66,24 @@ export interface Allowance {
 
 export interface Allowances {
   readonly limits: Limits;
-  readonly sandbox: Allowance;
-  readonly credential: Allowance;
-  readonly gateway: Allowance;
+  readonly sandbox: ScopeAllowance;
+  readonly credential: ScopeAllowance;
+  readonly gateway: ScopeAllowance;
   /** Bodies are counted: by the minute, or the length of an answer. */
   readonly countsBodies: boolean;
 }
 
 export function allowancesOf(limits: Limits): Allowances {
   const [sandbox, credential, gateway] = [limits, limits.credential, limits.gateway].map(allowanceOf) as [
-    Allowance,
-    Allowance,
-    Allowance,
+    ScopeAllowance,
+    ScopeAllowance,
+    ScopeAllowance,
   ];
   const paced = [sandbox, credential, gateway].some(({ up, down }) => up !== null || down !== null);
   return { limits, sandbox, credential, gateway, countsBodies: paced || limits.responseBodyBytes > 0 };
 }
 
-function allowanceOf(limits: UseLimits): Allowance {
+function allowanceOf(limits: UseLimits): ScopeAllowance {
   const requests = perMinute(limits.requestsPerMinute, limits.burst);
   const pushes = perMinute(limits.pushesPerMinute, limits.pushesPerMinute);
   // As with requests, a minute's worth may come at once after a quiet time.

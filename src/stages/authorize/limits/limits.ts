@@ -19,12 +19,12 @@ import {
   tooMuchEvidence,
 } from './limit-refusals.ts';
 import {
-  type Allowance,
   type Allowances,
   allowancesOf,
   credentialScope,
   gatewayScope,
   type Scope,
+  type ScopeAllowance,
   sandboxScope,
 } from './limit-scopes.ts';
 import { openPace, PacedExchange, type Share } from './paced-exchange.ts';
@@ -141,11 +141,11 @@ export class RequestLimits {
     addWrapper(flow, 'paced', (inner) => new PacedExchange(inner, pace));
   }
 
-  #share({ up, down }: Scope, allowance: Allowance): Share {
+  #share({ up, down }: Scope, allowance: ScopeAllowance): Share {
     return { up, down, upRate: allowance.up, downRate: allowance.down };
   }
 
-  #enter(flow: Identified, scope: Scope, allowance: Allowance, steps: readonly Step[], from = 0): Admission {
+  #enter(flow: Identified, scope: Scope, allowance: ScopeAllowance, steps: readonly Step[], from = 0): Admission {
     if (allowance.isOpen) return undefined;
     for (let i = from; i < steps.length; i++) {
       const step = steps[i]!;
@@ -162,13 +162,13 @@ export class RequestLimits {
     return undefined;
   }
 
-  #settle(flow: Identified, scope: Scope, allowance: Allowance, step: Step, waitMs: WaitMs): Admission {
+  #settle(flow: Identified, scope: Scope, allowance: ScopeAllowance, step: Step, waitMs: WaitMs): Admission {
     if (waitMs > 0) return this.#refuse(flow, refusalOf(step, scope, allowance, waitMs));
     if (step === 'open' && allowance.places > 0) hold(flow.trail, scope);
     return undefined;
   }
 
-  #ask(step: Step, scope: Scope, allowance: Allowance): WaitMs | Promise<WaitMs> {
+  #ask(step: Step, scope: Scope, allowance: ScopeAllowance): WaitMs | Promise<WaitMs> {
     const { requests, pushes, places } = allowance;
     if (step === 'rate') return requests === null ? 0 : this.#meters.take(scope.rate, requests);
     if (step === 'open') return places === 0 ? 0 : this.#meters.hold(scope.open, places);
@@ -179,7 +179,7 @@ export class RequestLimits {
     return debtMs < bearableDebtMs ? 0 : debtMs;
   }
 
-  /** What it held so far is given back now: it may be told late. */
+  /** Gives back what the request held, now: its refusal may be sent later. */
   #refuse(flow: Identified, refusal: Refusal): Promise<never> {
     flow.trail.end();
     return this.#brake.refuse(this.#scopeOf(flow.sandbox), refusal);
@@ -225,7 +225,7 @@ function hold(trail: Trail, { release }: Scope): void {
   else trail.alsoRelease(release);
 }
 
-function refusalOf(step: Step, scope: Scope, { limits }: Allowance, waitMs: WaitMs): Refusal {
+function refusalOf(step: Step, scope: Scope, { limits }: ScopeAllowance, waitMs: WaitMs): Refusal {
   if (step === 'rate') return tooFast(scope, limits, waitMs);
   if (step === 'open') return tooManyAtOnce(scope, limits, waitMs);
   if (step === 'push') return tooManyPushes(scope, limits, waitMs);

@@ -1,6 +1,6 @@
 // An exchange whose heads and bodies are counted, both ways and in every form they travel in (HTTP/1.1, HTTP/2, tunnel, WebSocket):
-// out of bytes it pauses the source until there are some again, so that streams slow down and do not break. An answer that
-// is longer than it may be is cut off so that the client sees it. Only there where such a limit is set.
+// when the limit is used up it pauses the source until there is room again, so that streams slow down and do not break. An
+// answer over its size limit is cut off visibly. Only used where such a limit is set.
 import type { BodyWriter, Exchange, ResponseHead } from '../../../path/exchange/exchange.ts';
 import { ExchangeView } from '../../../path/exchange/exchange-view.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
@@ -107,7 +107,7 @@ export class PacedExchange extends ExchangeView {
     down?.spend(head.headers.bytes);
     if (maxAnswerBytes === 0 || head.framing.kind === 'none') return this.#paced(this.inner.respond(head), down);
     // Before anything is sent: then it can still be said in words.
-    if (toldBytes(head) > maxAnswerBytes) throw answerTooLong(maxAnswerBytes);
+    if (announcedBytes(head) > maxAnswerBytes) throw answerTooLong(maxAnswerBytes);
     return new PacedWriter(this.inner.respond(head), down, this.#pace, maxAnswerBytes);
   }
 
@@ -121,7 +121,7 @@ export class PacedExchange extends ExchangeView {
 }
 
 /** An answer that came over HTTP/2 tells its length only in a field. */
-function toldBytes({ framing, headers }: ResponseHead): number {
+function announcedBytes({ framing, headers }: ResponseHead): number {
   if (framing.kind === 'length') return framing.bytes;
   const told = headers.get('content-length');
   return told !== undefined && /^\d{1,15}$/.test(told) ? Number(told) : 0;

@@ -23,9 +23,9 @@ function codingsIn(headers: HeaderList, key: string): string[] {
 }
 
 /** Whether a client that sent this Accept-Encoding knows the coding; what it did not ask for it may take for a file. */
-export function isAskedFor(coding: ContentCoding, wish: string | undefined): boolean {
-  if (wish === undefined) return false;
-  return wish.split(',').some((one) => {
+export function isAskedFor(coding: ContentCoding, acceptEncoding: string | undefined): boolean {
+  if (acceptEncoding === undefined) return false;
+  return acceptEncoding.split(',').some((one) => {
     const [name, ...parameters] = one.split(';').map((part) => part.trim().toLowerCase());
     return (
       contentCodings.get(name!) === coding && !parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter))

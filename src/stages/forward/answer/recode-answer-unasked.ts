@@ -1,6 +1,6 @@
-// An answer in a coding that the client did not ask for: to the client it may be a file whose very bytes count (an archive
-// and its checksum), so it is passed on as it came, each part once what it holds was read and found clean. One with a
-// credential near its beginning is compressed anew, masked; where the beginning has gone out it can only be broken off.
+// An answer in a coding that the client did not ask for. It may be a file whose exact bytes matter (an archive with a
+// checksum), so each part is passed on unchanged once its content has been searched and found clean. If a credential is found
+// near the beginning, the answer is masked and compressed anew; after that it can only be cut off.
 import type { AnswerScrub, BodyScrub } from '../../../path/exchange/answer-scrub.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';

@@ -1,6 +1,6 @@
-// Reads what the answer of a model cost while it passes: beside the search for credentials, of the same decoded bytes, so
-// that nothing waits and nothing is kept. Tells the meter of the flow, at the end of an answer however it ended, and after
-// every one on a WebSocket, where what comes from the sandbox passes only as long as there is a budget for it.
+// Reads what a model's answer cost while the answer passes, from the same decoded bytes that are searched for credentials, so
+// that nothing waits and nothing is kept. Reports to the flow's meter at the end of each answer, however it ended. On a
+// WebSocket it reports after every answer, and the sandbox may only go on sending while there is budget left.
 import { fieldsToSend } from '../../../path/enrich.ts';
 import type { AnswerMeter } from '../../../path/exchange/answer-meter.ts';
 import type { AnswerScrub, BodyScrub } from '../../../path/exchange/answer-scrub.ts';
@@ -8,7 +8,7 @@ import { ClientGone } from '../../../path/exchange/client-gone.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
 import type { Injected } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
-import { type Place, type ScanSink, UsageScan } from './usage-scan.ts';
+import { type ScanSink, type UsagePlace, UsageScan } from './usage-scan.ts';
 import { UsageTally } from './usage-tally.ts';
 
 const switching = 101;
@@ -167,11 +167,11 @@ export class UsageReading implements ScanSink {
 
   // What is found belongs to the answer that is under way.
 
-  onCount(where: Place, key: string, value: number): void {
+  onCount(where: UsagePlace, key: string, value: number): void {
     this.#tally.onCount(where, key, value);
   }
 
-  onWord(where: Place, key: string, value: string): void {
+  onWord(where: UsagePlace, key: string, value: string): void {
     this.#tally.onWord(where, key, value);
   }
 

@@ -18,13 +18,13 @@ export const place = {
   usageDetail: 7,
 } as const;
 
-export type Place = (typeof place)[keyof typeof place];
+export type UsagePlace = (typeof place)[keyof typeof place];
 
 export interface ScanSink {
   /** A number in one of the usages. */
-  onCount(where: Place, key: string, value: number): void;
+  onCount(where: UsagePlace, key: string, value: number): void;
   /** A short text in the root, the message or the response; of an object `conversation`, ''. Escapes are not taken off. */
-  onWord(where: Place, key: string, value: string): void;
+  onWord(where: UsagePlace, key: string, value: string): void;
   /** So many bytes of what a model says, more or less: envelopes and repetitions in it are the provider's. */
   onProse(bytes: number): void;
   /** There is an error in it where providers put theirs. */
@@ -227,7 +227,7 @@ export class UsageScan {
     if (!isArray) this.#key = '';
   }
 
-  #noteObject(within: Place): void {
+  #noteObject(within: UsagePlace): void {
     if (this.#key === 'error') this.#sink.onError();
     else if (this.#key === 'conversation') this.#sink.onWord(within, this.#key, '');
   }
@@ -239,13 +239,13 @@ export class UsageScan {
   }
 
   /** Of the object that the next member stands in. */
-  #place(): Place {
+  #place(): UsagePlace {
     if (this.#depth === 0 || this.#below > 0) return place.other;
-    return this.#places[this.#depth - 1] as Place;
+    return this.#places[this.#depth - 1] as UsagePlace;
   }
 }
 
-function placeOf(within: Place, key: string): Place {
+function placeOf(within: UsagePlace, key: string): UsagePlace {
   switch (within) {
     case place.root:
       if (key === 'message') return place.message;
@@ -264,11 +264,11 @@ function placeOf(within: Place, key: string): Place {
   }
 }
 
-function isUsage(where: Place): boolean {
+function isUsage(where: UsagePlace): boolean {
   return where >= place.usage;
 }
 
-function isAnswer(where: Place): boolean {
+function isAnswer(where: UsagePlace): boolean {
   return where === place.root || where === place.response;
 }
 

@@ -1,14 +1,14 @@
-// Adds up what one answer says of itself, in the words of every provider, and makes up for what it does not say: unknown is
-// never nothing. Providers count as they go, so of each number the highest stands. Never believes a number that no
-// answer can have.
+// Adds up the usage that one answer reports, in the field names of every provider, and estimates what is missing: unknown
+// never counts as zero. Providers report running totals, so the highest of each number counts. Never believes an impossible
+// number.
 import type { TokenUse } from '../../../path/exchange/answer-meter.ts';
-import { type Place, place, type ScanSink } from './usage-scan.ts';
+import { place, type ScanSink, type UsagePlace } from './usage-scan.ts';
 
-/** What is sent and comes in text has about so many bytes for a token; never more in what is made of JSON and code. */
+/** About how many bytes of text make one token; JSON and code never have more. */
 const bytesPerToken = 4;
 /** A request whose answer was not waited for has made the model write nobody knows how much. */
 const unseenOutputTokens = 1000;
-/** Thoughts that nobody sees take their time: of an answer that does not say what it cost, so many for every second. */
+/** Hidden reasoning takes time: an answer that does not report its cost is charged this many tokens per second. */
 const tokensPerSecond = 50;
 /** What is made after the answer says its cost only to who fetches it, and nobody has to: as much as a long answer has. */
 const pendingOutputTokens = 32_768;
@@ -91,7 +91,7 @@ export class UsageTally implements ScanSink {
     return this.#counts.size === 0 && this.#proseBytes === 0;
   }
 
-  onCount(where: Place, key: string, value: number): void {
+  onCount(where: UsagePlace, key: string, value: number): void {
     const meaning = meaningOf.get(key);
     if (meaning === undefined) return;
     const before = this.#counts.get(meaning) ?? 0;
@@ -102,7 +102,7 @@ export class UsageTally implements ScanSink {
     this.#proseBytes = 0;
   }
 
-  onWord(where: Place, key: string, value: string): void {
+  onWord(where: UsagePlace, key: string, value: string): void {
     if (key === 'model' || key === 'modelVersion') this.#model = value;
     else if (key === 'id') this.#id ??= value;
     else if (key === 'status') this.#state = value;

@@ -1,5 +1,5 @@
-// Leaves alone what has failed several times in a row, and lets one request at a time find out whether it is back. Knows
-// only keys, failures and successes: what counts as which is decided in upstream-circuits.ts. Never counts its own refusals.
+// Stops calling an upstream that has failed several times in a row, and lets one request at a time test whether it is back.
+// Knows only keys, failures and successes; upstream-circuits.ts decides what counts as which. Never counts its own refusals.
 import { LRUCache } from 'lru-cache';
 import { Refusal, type RefusalCode } from '../../../path/refusal.ts';
 
@@ -88,7 +88,7 @@ export class CircuitBreaker {
     return count;
   }
 
-  /** True: this one finds out, and `release` must be called when it is over. Throws while the others are to stay away. */
+  /** True: this request tests the upstream, and must call `release` at its end. Throws while the circuit is open. */
   admit(key: string, by: object, name: string): boolean {
     const circuit = this.#circuits.get(key);
     if (circuit === undefined || circuit.open === null) return false;
@@ -135,7 +135,7 @@ export class CircuitBreaker {
     this.#onChange(key, 'opened', `${circuit.count} failures in a row: ${wordsFor(kind)}`);
   }
 
-  /** It is over and has shown neither (its client went away): the next one may try. */
+  /** The try ended without success or failure (its client went away): the next request may try. */
   release(key: string, by: object): void {
     const open = this.#circuits.get(key)?.open;
     if (open?.trial?.by === by) open.trial = null;
@@ -157,10 +157,10 @@ export class CircuitBreaker {
     const agoSeconds = Math.max(1, Math.round((nowMs - sinceMs) / 1000));
     return new Refusal(
       'upstream.circuit-open',
-      `${name} is left alone for now: ${count} failures in a row (${wordsFor(kind)}), the first ${agoSeconds} s ago`,
+      `the gateway has stopped calling ${name} for now: ${count} failures in a row (${wordsFor(kind)}), the first ${agoSeconds} s ago`,
       {
         rule: 'built-in: an upstream that keeps failing is left alone for a while',
-        hint: `One request tries again in ${retryAfterSeconds} s. The operator finds the failures in the journal.`,
+        hint: `Try again in ${retryAfterSeconds} s. The operator finds the failures in the journal.`,
         retryAfterSeconds,
       },
     );

@@ -14,7 +14,7 @@ import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { parseResponseHead } from '../../../protocols/http1/response-head.ts';
 import { renderHead } from '../../../protocols/http1/write-head.ts';
 import { FairLookups } from './fair-lookups.ts';
-import { type FoundUpstream, type Lookup, pinnedUpstream, resolveUpstream } from './find-upstream.ts';
+import { type AddressLookup, type FoundUpstream, pinnedUpstream, resolveUpstream } from './find-upstream.ts';
 import type { CircuitReport } from './upstream-circuits.ts';
 
 export interface Origin {
@@ -32,7 +32,7 @@ export interface Dialled {
 
 export interface DialSettings {
   readonly policy: () => CompiledPolicy;
-  readonly lookup: Lookup;
+  readonly lookup: AddressLookup;
   /** Name of this gateway in Via, for loops through an upstream proxy. */
   readonly instance: string;
   /** PEM roots beside the built-in ones, from the environment of the gateway (NODE_EXTRA_CA_CERTS). */
@@ -97,7 +97,7 @@ export class Dialler {
       );
       return { socket, address: `proxy ${policy.upstream.proxy.host}:${policy.upstream.proxy.port}` };
     }
-    const lookup: Lookup = (name) => this.#lookups.find(name, caller, deadline.forLookupMs);
+    const lookup: AddressLookup = (name) => this.#lookups.find(name, caller, deadline.forLookupMs);
     const found = pinned ?? (await resolveUpstream(host, port, lookup));
     const socket = await connectFound(found, host, deadline.leftMs);
     return { socket, address: `${socket.remoteAddress ?? '?'}:${found.port}` };
@@ -215,11 +215,11 @@ function tlsFailure(host: string, cause: Error): Refusal {
   // An alert is what the other side says about us: it may want a certificate that we have not.
   if (!code.includes('ALERT') && /CERT|SIGNATURE|ISSUER|ALTNAME|CRL|CHAIN|HOSTNAME|SELF_SIGNED/.test(code)) {
     return new Refusal('upstream.certificate', `the certificate of ${host} is not valid (${code})`, {
-      hint: 'If the upstream uses a private CA, the operator adds it under upstream.ca.',
+      hint: 'If the server uses a private CA, the operator can add it under upstream.ca.',
       cause,
     });
   }
-  return new Refusal('upstream.connect', `no TLS connection to ${host} could be made`, { cause });
+  return new Refusal('upstream.connect', `the gateway could not open a TLS connection to ${host}`, { cause });
 }
 
 // Reaches an upstream through the operator's own HTTP proxy (`upstream.proxy`) by CONNECT. The proxy resolves the
@@ -242,7 +242,7 @@ function connectThroughProxy(
       socket.destroy();
       reject(new Refusal('upstream.proxy', message, { hint: 'Check upstream.proxy.', cause }));
     };
-    const timer = setTimeout(() => fail(`the upstream proxy did not open a way to ${host} in time`), timeoutMs);
+    const timer = setTimeout(() => fail(`the upstream proxy did not connect to ${host} in time`), timeoutMs);
     const onError = (cause: Error): void => fail('the upstream proxy could not be reached', cause);
     const onClose = (): void => fail('the upstream proxy closed the connection');
     const onData = (chunk: Buffer): void => {

@@ -1,7 +1,7 @@
 // Look-ups of names, a few at a time. The system's resolver keeps a thread busy for each, for as long as a name server likes,
 // and there are few threads: so each sandbox has some of them at most and a queue of its own, and one whose names are slow keeps
 // no other waiting. Whoever asks for a name that is being looked up shares the answer. Never remembers one.
-import { type Lookup, LookupTooSlow, type UpstreamAddress } from './find-upstream.ts';
+import { type AddressLookup, LookupTooSlow, type UpstreamAddress } from './find-upstream.ts';
 
 type Addresses = readonly UpstreamAddress[];
 
@@ -22,7 +22,7 @@ export function lookupThreads(env: NodeJS.ProcessEnv = process.env): number {
 }
 
 export class FairLookups {
-  readonly #lookup: Lookup;
+  readonly #lookup: AddressLookup;
   readonly #atOnce: number;
   readonly #atOncePerCaller: number;
   /** By name. Each has a thread until it ends, also when nobody waits for it any more. */
@@ -30,7 +30,7 @@ export class FairLookups {
   /** In the order in which they are served next. */
   readonly #callers = new Map<string, Caller>();
 
-  constructor(lookup: Lookup, atOnce = lookupThreads()) {
+  constructor(lookup: AddressLookup, atOnce = lookupThreads()) {
     this.#lookup = lookup;
     this.#atOnce = atOnce;
     this.#atOncePerCaller = Math.max(1, Math.floor(atOnce / 4));
@@ -110,7 +110,7 @@ export class FairLookups {
     const ended = (): void => {
       this.#underway.delete(host);
       caller.running--;
-      // It had its turn: whoever waits for one comes before it.
+      // This sandbox had its turn: those that still wait for one come first.
       this.#callers.delete(name);
       if (caller.running > 0 || caller.queue.size > 0) this.#callers.set(name, caller);
       this.#serve();

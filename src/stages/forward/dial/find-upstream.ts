@@ -16,9 +16,9 @@ export interface FoundUpstream {
   readonly port: number;
 }
 
-export type Lookup = (host: string) => Promise<readonly UpstreamAddress[]>;
+export type AddressLookup = (host: string) => Promise<readonly UpstreamAddress[]>;
 
-export const lookupBySystem: Lookup = async (host) => {
+export const lookupBySystem: AddressLookup = async (host) => {
   const found = await systemLookup(host, { all: true, verbatim: true });
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
@@ -49,7 +49,7 @@ export class LookupTooSlow extends Error {
 }
 
 /** `lookup` may reject with LookupTooSlow. */
-export async function resolveUpstream(host: string, port: number, lookup: Lookup): Promise<FoundUpstream> {
+export async function resolveUpstream(host: string, port: number, lookup: AddressLookup): Promise<FoundUpstream> {
   let found: readonly UpstreamAddress[];
   try {
     found = await lookup(host);
@@ -59,7 +59,7 @@ export async function resolveUpstream(host: string, port: number, lookup: Lookup
         rule: 'limits.connect_timeout_ms',
         hint: cause.begun
           ? 'Check the DNS of the machine the gateway runs on.'
-          : 'Too many slow names were asked for before it. Ask for fewer at a time.',
+          : 'Too many slow lookups were waiting before it. Ask for fewer hosts at a time.',
         cause,
       });
     }
@@ -73,7 +73,7 @@ export async function resolveUpstream(host: string, port: number, lookup: Lookup
     const kinds = found.map(({ address }) => `${address} (${whyNotDial(address)})`).join(', ');
     throw new Refusal('upstream.address-refused', `${host} does not resolve to a public address`, {
       rule: 'built-in: public addresses only',
-      hint: 'An operator who means it names the address under upstream.resolve.',
+      hint: 'If this is intended, the operator can name the address under upstream.resolve.',
       cause: new Error(`resolved to ${kinds || 'nothing'}`),
     });
   }

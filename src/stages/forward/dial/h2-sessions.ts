@@ -7,7 +7,7 @@ import { H2Flood, piecesIn } from '../../../kit/floods/h2-flood.ts';
 import type { Perishable, Sweeper } from '../../../kit/sweeper.ts';
 import { http2 } from '../../../protocols/http/http2-module.ts';
 import type { Dialled, Origin } from './dial.ts';
-import type { Kept, KeptUpstreams } from './kept-upstreams.ts';
+import type { KeptUpstream, KeptUpstreams } from './kept-upstreams.ts';
 
 const idleMs = 60_000;
 /** To take leave in good order. */
@@ -20,7 +20,7 @@ const wasteBurstBytes = 128 * 1024;
 const frameHeadBytes = 9;
 const contentPerHeadByte = 64;
 
-export class H2Upstream implements Perishable, Kept {
+export class H2Upstream implements Perishable, KeptUpstream {
   /** It looks at itself whenever the sweeper comes by. */
   readonly deadlineMs = 0;
   /** In words what it was closed for; null: it is not. */

@@ -1,8 +1,8 @@
 // Connections to upstreams that nobody uses at the moment: how many one sandbox may keep, and all together. With a wildcard rule
-// a sandbox can think up hosts without end, and each open connection is a file descriptor of the gateway. The oldest goes, of
-// whoever has most: nobody loses theirs to another who has more.
+// a sandbox can think up hosts without end, and each open connection is a file descriptor of the gateway. When
+// there are too many, the sandbox that keeps most loses its oldest one: nobody loses theirs to another who has more.
 
-export interface Kept {
+export interface KeptUpstream {
   /** Of whom it is; set for good. */
   readonly sandboxId: string;
   /** It is not needed any more. */
@@ -14,7 +14,7 @@ const mostOfSandbox = 256;
 export class KeptUpstreams {
   readonly #most: number;
   /** In the order in which they came to rest. */
-  readonly #bySandbox = new Map<string, Set<Kept>>();
+  readonly #bySandbox = new Map<string, Set<KeptUpstream>>();
   #count = 0;
 
   /** `most`: of all sandboxes together. */
@@ -26,7 +26,7 @@ export class KeptUpstreams {
     return this.#count;
   }
 
-  add(kept: Kept): void {
+  add(kept: KeptUpstream): void {
     let own = this.#bySandbox.get(kept.sandboxId);
     if (own === undefined) {
       own = new Set();
@@ -40,21 +40,21 @@ export class KeptUpstreams {
   }
 
   /** It is in use, or gone. */
-  delete(kept: Kept): void {
+  delete(kept: KeptUpstream): void {
     const own = this.#bySandbox.get(kept.sandboxId);
     if (own === undefined || !own.delete(kept)) return;
     this.#count--;
     if (own.size === 0) this.#bySandbox.delete(kept.sandboxId);
   }
 
-  #endOldest([oldest]: Set<Kept>): void {
+  #endOldest([oldest]: Set<KeptUpstream>): void {
     if (oldest === undefined) return;
     this.delete(oldest);
     oldest.letGo();
   }
 
-  #largest(): Set<Kept> {
-    let largest = new Set<Kept>();
+  #largest(): Set<KeptUpstream> {
+    let largest = new Set<KeptUpstream>();
     for (const own of this.#bySandbox.values()) if (own.size > largest.size) largest = own;
     return largest;
   }

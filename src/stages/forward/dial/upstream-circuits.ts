@@ -1,6 +1,6 @@
-// What counts as a failure of an upstream, and for whom it counts. A way that cannot be opened counts for everybody: no
-// sandbox can bring that about. An answer that never begins counts only for the sandbox that asked, which may have sent
-// what made the upstream break off. Any answer at all is a success: see below. Never counts what is our doing or the client's.
+// What counts as a failure of an upstream, and for whom. A connection that cannot be opened counts for everybody: no sandbox
+// can cause that. An answer that never begins counts only for the sandbox that asked, whose request may have caused it. Any
+// answer at all is a success: see below. Never counts what we or the client caused.
 //
 // 502, 503 and 504 are answers too. They often speak for one path or one request behind a load balancer, a sandbox can
 // provoke them, and their body and Retry-After tell a client more than we could.
@@ -18,7 +18,7 @@ export interface CircuitReport {
   /** Whose requests alone are concerned; null: everybody's. */
   readonly sandbox: string | null;
   readonly why: string;
-  /** Changes before this one that were not told because there were too many. */
+  /** How many earlier changes were not reported because there were too many. */
   readonly untold: number;
 }
 

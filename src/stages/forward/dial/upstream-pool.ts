@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Perishable, Sweeper } from '../../../kit/sweeper.ts';
 import type { Dialled } from './dial.ts';
-import type { Kept, KeptUpstreams } from './kept-upstreams.ts';
+import type { KeptUpstream, KeptUpstreams } from './kept-upstreams.ts';
 
 /** Whoever uses a connection at the moment. */
 export interface ConnectionOwner {
@@ -19,7 +19,7 @@ export interface ConnectionOwner {
 const defaultIdleMs = 4_000;
 const maxIdleMs = 60_000;
 
-export class H1Upstream implements Perishable, Kept {
+export class H1Upstream implements Perishable, KeptUpstream {
   deadlineMs = Number.POSITIVE_INFINITY;
   owner: ConnectionOwner | null = null;
   /** It has carried an earlier request: it may have been closed by the server meanwhile. */

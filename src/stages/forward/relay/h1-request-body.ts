@@ -38,7 +38,9 @@ export class H1RequestBody {
     try {
       last = lastChunk(trailers);
     } catch (cause) {
-      throw new Refusal('malformed.framing', 'a trailer of the request may not be sent there', { cause });
+      throw new Refusal('malformed.framing', 'the request has a trailer field that may not come after the body', {
+        cause,
+      });
     }
     this.#sink.write(last);
   }

@@ -1,5 +1,5 @@
-// The beginning of an answer's head that has come so far. A head that drips in byte by byte is neither parsed from its start
-// nor copied for every byte.
+// The part of an answer's head that has arrived so far. A head that arrives byte by byte is neither parsed from its start nor
+// copied for every byte.
 import { GatheredBytes } from '../../../protocols/gathered-bytes.ts';
 
 const lineFeed = 0x0a;

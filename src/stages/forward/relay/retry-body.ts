@@ -53,7 +53,7 @@ export class RetryBody implements BodyWriter {
   #kept: Buffer | null = null;
   #keptBytes = 0;
   #isKeeping = true;
-  /** What has come and was not given to whoever takes it now. */
+  /** Bytes that have arrived and that the current receiver has not got yet. */
   #waiting: Buffer[] = [];
   #to: BodyWriter | null = null;
   #isHeld = false;
@@ -131,7 +131,7 @@ export class RetryBody implements BodyWriter {
     if (!this.#isHeld) this.#to?.fail(reason);
   }
 
-  /** Gives on what waits, at the pace of whoever takes it; then the client may send more. */
+  /** Passes on what waits, at the receiver's pace; then the client may send more. */
   #pour(): void {
     if (this.#isHeld) return;
     const to = this.#to!;

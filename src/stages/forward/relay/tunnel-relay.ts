@@ -33,7 +33,7 @@ export async function relayTunnel(
         if (later !== null) watch.deadlineMs = later;
         // Paused: it is the client that takes nothing, and its door keeps that time.
         else if (socket.isPaused()) touch();
-        else socket.destroy(new Refusal('upstream.timeout', 'the tunnel fell silent for too long'));
+        else socket.destroy(new Refusal('upstream.timeout', 'nothing moved through the tunnel for too long'));
       },
     };
     sweeper.join(watch);

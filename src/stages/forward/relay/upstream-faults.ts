@@ -9,7 +9,7 @@ export function unsafeAnswer(flow: Accepted, what: string, cause?: unknown): Ref
 
 export function brokeOff(flow: Accepted, what: string, cause?: unknown): Refusal {
   return new Refusal('upstream.closed', `${flow.canonical.host} ${what}`, {
-    hint: 'The request may have been carried out; repeat it if that is safe.',
+    hint: 'The server may have carried out the request. Repeat it only if that is safe.',
     cause,
   });
 }
@@ -21,9 +21,9 @@ export function brokeOff(flow: Accepted, what: string, cause?: unknown): Refusal
 export function stoodStill(flow: Accepted, answered: boolean, given: boolean): Refusal {
   const rule = answered ? 'limits.idle_timeout_ms' : 'limits.headers_timeout_ms';
   if (!answered && !given) {
-    return new Refusal('client.timeout', 'the request body did not come for too long', { rule });
+    return new Refusal('client.timeout', 'the client sent no more of the request body for too long', { rule });
   }
-  const what = answered ? 'fell silent' : 'did not answer';
+  const what = answered ? 'sent no more of its answer' : 'did not answer';
   return new Refusal('upstream.timeout', `${flow.canonical.host} ${what} for too long`, { rule });
 }
 
@@ -32,7 +32,7 @@ export function unnamed(flow: Accepted): (cause: unknown) => never {
   return (cause) => {
     if (!(cause instanceof Refusal)) throw cause;
     const { code, rule, hint, retryAfterSeconds } = cause;
-    throw new Refusal(code, `the storage that ${flow.canonical.host} names could not be reached`, {
+    throw new Refusal(code, `${flow.canonical.host} named a storage server that could not be reached`, {
       rule,
       hint,
       cause,

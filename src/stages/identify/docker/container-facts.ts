@@ -4,7 +4,7 @@
 
 import { canonicalAddress } from '../../../kit/canonical-address.ts';
 import type { DockerContainer } from '../../../kit/docker/docker-shapes.ts';
-import type { Registration } from '../registry/registration.ts';
+import type { RegistrationRequest } from '../registry/registration.ts';
 import { RegistrationError } from '../registry/registration-error.ts';
 import type { SandboxRecord, WitnessedContainer } from '../registry/sandbox-record.ts';
 
@@ -23,11 +23,11 @@ export interface GatewayPlace {
 
 /** The registration with what Docker says in it. Throws a RegistrationError that says what is in the way. */
 export function settleRegistration(
-  asked: Registration,
+  asked: RegistrationRequest,
   container: DockerContainer,
   policyNetwork: string | null,
   gateway: GatewayPlace,
-): Registration {
+): RegistrationRequest {
   const facts = readFacts(container, asked, policyNetwork);
   // Docker gives a container the beginning of its id as its host name, unless told otherwise.
   const isGateway = /^[0-9a-f]{12}$/.test(gateway.hostname) && facts.id.startsWith(gateway.hostname);
@@ -47,7 +47,7 @@ export function settleRegistration(
 }
 
 /** Without a network it is known by the door in its namespace, and by nothing else. */
-function settleNamespace(asked: Registration, { name, pid }: ContainerFacts): Registration {
+function settleNamespace(asked: RegistrationRequest, { name, pid }: ContainerFacts): RegistrationRequest {
   if (asked.containerIp !== null) {
     throw refused(`${name} is on no network and has no address`, 'Leave container_ip out.');
   }
@@ -63,7 +63,7 @@ function settleNamespace(asked: Registration, { name, pid }: ContainerFacts): Re
 /** `asked`: the network and the address that must be its own, where they were said. */
 function readFacts(
   container: DockerContainer,
-  asked: Pick<Registration, 'network' | 'containerIp'>,
+  asked: Pick<RegistrationRequest, 'network' | 'containerIp'>,
   policyNetwork: string | null,
 ): ContainerFacts {
   const name = nameOf(container);
@@ -133,14 +133,14 @@ function whyNotRunning({ State: state }: DockerContainer): string | null {
   return state.Paused ? 'is paused' : null;
 }
 
-type Endpoint = DockerContainer['NetworkSettings']['Networks'][string];
+type NetworkEndpoint = DockerContainer['NetworkSettings']['Networks'][string];
 
-function endpointOn({ NetworkSettings: settings }: DockerContainer, network: string): Endpoint | null {
+function endpointOn({ NetworkSettings: settings }: DockerContainer, network: string): NetworkEndpoint | null {
   // Own keys only: a network may be called `constructor`.
   return Object.hasOwn(settings.Networks, network) ? settings.Networks[network]! : null;
 }
 
-function addressesOf(endpoint: Endpoint): string[] {
+function addressesOf(endpoint: NetworkEndpoint): string[] {
   return [endpoint.IPAddress, endpoint.GlobalIPv6Address].flatMap((text) => canonicalAddress(text) ?? []);
 }
 

@@ -9,7 +9,7 @@ import { DockerError } from '../../../kit/docker/docker-error.ts';
 import { DockerEvents } from '../../../kit/docker/docker-events.ts';
 import type { DockerContainer, DockerEvent } from '../../../kit/docker/docker-shapes.ts';
 import type { Log } from '../../../kit/text/log.ts';
-import type { Registration } from '../registry/registration.ts';
+import type { RegistrationRequest } from '../registry/registration.ts';
 import { RegistrationError } from '../registry/registration-error.ts';
 import type { SandboxRegistry } from '../registry/registry.ts';
 import type { SandboxRecord } from '../registry/sandbox-record.ts';
@@ -98,7 +98,7 @@ export class DockerWitness {
   }
 
   /** A registration that names a container, with what Docker says of it. Throws a RegistrationError. */
-  async resolve(asked: Registration, policyNetwork: string | null): Promise<Registration> {
+  async resolve(asked: RegistrationRequest, policyNetwork: string | null): Promise<RegistrationRequest> {
     const { api, gateway } = this.#parts;
     try {
       // First heard, then asked: nothing that happens from here on is missed.
@@ -148,7 +148,7 @@ export class DockerWitness {
         const interruptions = this.#interruptions;
         const askedAtMs = Date.now();
         const container = await api.inspectContainer(record.containerId!);
-        // Whoever came in its place has the word.
+        // A newer registration has taken its place and decides.
         if (this.#closed) return;
         const change = whatChanged(record, container);
         if (change !== null) return this.#end(record, change);

@@ -1,9 +1,10 @@
-// What somebody has claimed already, in words for who wanted to register it: a live registration is never taken over.
+// The error for somebody who wants to register what a live registration already has: an id, an address, a container. A live
+// registration is never taken over.
 import type { ClaimTaken } from '../../../path/shared-store.ts';
-import type { Registration } from './registration.ts';
+import type { RegistrationRequest } from './registration.ts';
 import { ConflictError } from './registration-error.ts';
 
-export function conflictOver({ claim, holder }: ClaimTaken, asked: Registration): ConflictError {
+export function conflictOver({ claim, holder }: ClaimTaken, asked: RegistrationRequest): ConflictError {
   const [kind, what] = claim.split(' ');
   switch (kind) {
     case 'ip':

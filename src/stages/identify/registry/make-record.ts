@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { ProofKind } from '../../../path/sandbox.ts';
-import type { Registration } from './registration.ts';
+import type { RegistrationRequest } from './registration.ts';
 import { RegistrationError } from './registration-error.ts';
 import { hashSecret, SandboxRecord, written } from './sandbox-record.ts';
 
@@ -11,7 +11,7 @@ export const lifetimeMs = 24 * 60 * 60 * 1000;
 // sun_path is 108 bytes with its terminating zero.
 const maxSocketPathBytes = 107;
 
-export interface Registered {
+export interface MadeRecord {
   readonly record: SandboxRecord;
   /** Shown once, to whoever registers; null without the proof `secret`. */
   readonly secret: string | null;
@@ -19,11 +19,11 @@ export interface Registered {
 
 /** `gateway`: the name of this one, where others share its store. */
 export function makeRecord(
-  asked: Registration,
+  asked: RegistrationRequest,
   socketDirectory: string,
   nowMs: number,
   gateway: string | null = null,
-): Registered {
+): MadeRecord {
   const id = asked.id ?? `sbx_${randomBytes(8).toString('hex')}`;
   const secret = asked.proof.includes('secret') ? randomBytes(32).toString('base64url') : null;
   const stored = {

@@ -7,7 +7,7 @@ import type { AuthMode, ProofKind } from '../../../path/sandbox.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { WitnessedContainer } from './sandbox-record.ts';
 
-export interface Registration {
+export interface RegistrationRequest {
   /** Null: one is made up. */
   readonly id: string | null;
   readonly containerIp: string | null;
@@ -109,7 +109,7 @@ const shape = z.strictObject({
 });
 
 /** Throws a RegistrationError that names everything that is wrong. */
-export function readRegistration(input: unknown, context: RegistrationContext): Registration {
+export function readRegistration(input: unknown, context: RegistrationContext): RegistrationRequest {
   const parsed = shape.safeParse(input);
   const problems = parsed.success ? [] : parsed.error.issues.map(sentence);
   problems.push(...crossChecks(input, context));
@@ -136,7 +136,7 @@ export function readRegistration(input: unknown, context: RegistrationContext): 
   };
 }
 
-/** What depends on more than one field or on the world; read from the input, so that it is told beside the rest. */
+/** Checks that need more than one field, or facts from outside. They read the raw input, so that all errors come at once. */
 function crossChecks(input: unknown, { knownCredentials, nowMs }: RegistrationContext): string[] {
   if (typeof input !== 'object' || input === null) return [];
   const { container_ip: ip, container_id: container, network, ...rest } = input as Record<string, unknown>;

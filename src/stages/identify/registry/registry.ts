@@ -8,8 +8,8 @@ import {
   StoreUnavailable,
 } from '../../../path/shared-store.ts';
 import { conflictOver } from './conflict-over.ts';
-import { lifetimeMs, makeRecord, type Registered } from './make-record.ts';
-import { type KnownNames, type Registration, readRegistration } from './registration.ts';
+import { lifetimeMs, type MadeRecord, makeRecord } from './make-record.ts';
+import { type KnownNames, type RegistrationRequest, readRegistration } from './registration.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { SandboxRecord } from './sandbox-record.ts';
 import { type AddressSharing, type ReplicaOptions, SandboxReplica } from './sandbox-replica.ts';
@@ -31,7 +31,7 @@ export interface RegistryOptions extends ReplicaOptions {
 }
 
 /** Asks Docker about the container of a registration and fills in what it says. */
-export type RegistrationWitness = (asked: Registration) => Promise<Registration>;
+export type RegistrationWitness = (asked: RegistrationRequest) => Promise<RegistrationRequest>;
 
 export interface Sharing extends AddressSharing {
   /** How long sandboxes that were identified here are served while the store is away. */
@@ -90,7 +90,7 @@ export class SandboxRegistry extends SandboxReplica {
   }
 
   /** Validates, tells the store, then acknowledges. Throws RegistrationError (400, 503) or ConflictError (409). */
-  async register(input: unknown): Promise<Registered> {
+  async register(input: unknown): Promise<MadeRecord> {
     const given = readRegistration(input, { knownCredentials: this.#options.knownCredentials(), nowMs: this.now() });
     const asked = given.containerId === null ? given : await this.#witnessed(given);
     const made = makeRecord(asked, this.#options.socketDirectory, this.now(), this.#sharing?.gateway);
@@ -107,7 +107,7 @@ export class SandboxRegistry extends SandboxReplica {
     } finally {
       for (const claim of registration.claims) this.#underWay.delete(claim);
     }
-    // The store may have told of it before it has answered.
+    // The store may announce the change before it answers the call.
     const told = this.index.byId(made.record.id);
     if (told !== undefined) this.index.delete(told);
     this.index.insert(made.record);
@@ -115,8 +115,8 @@ export class SandboxRegistry extends SandboxReplica {
     return made;
   }
 
-  /** The name of a container that nobody has looked at would be believed by whoever reads it. */
-  async #witnessed(asked: Registration): Promise<Registration> {
+  /** A container name that nobody has checked would be believed by its readers. */
+  async #witnessed(asked: RegistrationRequest): Promise<RegistrationRequest> {
     if (this.#witness === null) {
       throw new RegistrationError('docker.unavailable', 'this gateway does not ask Docker about containers', {
         hint: 'Leave container_id out; an id of your own choice goes into id.',
@@ -146,7 +146,7 @@ export class SandboxRegistry extends SandboxReplica {
     }
     if (!this.holds(record)) throw notRegistered(idOrIp);
     record.expiresAtMs = Math.max(record.expiresAtMs, expiresAtMs);
-    record.toldExpiresAtMs = record.expiresAtMs;
+    record.storedExpiresAtMs = record.expiresAtMs;
     return record;
   }
 
@@ -196,8 +196,8 @@ export class SandboxRegistry extends SandboxReplica {
     const expiresAtMs = this.now() + lifetimeMs;
     // A clock that was set back takes nothing from what was given.
     if (expiresAtMs > record.expiresAtMs) record.expiresAtMs = expiresAtMs;
-    if (expiresAtMs - record.toldExpiresAtMs < tellEveryMs || record.namespacePid !== null) return;
-    record.toldExpiresAtMs = expiresAtMs;
+    if (expiresAtMs - record.storedExpiresAtMs < tellEveryMs || record.namespacePid !== null) return;
+    record.storedExpiresAtMs = expiresAtMs;
     this.store.extend(record.id, expiresAtMs);
   }
 
@@ -231,7 +231,7 @@ export class SandboxRegistry extends SandboxReplica {
     this.#timeGrace(null);
   }
 
-  /** Looks for as long as it is away: a grace that was over may be made longer, and is over again later. */
+  /** Checks again while the store is away: the operator may lengthen the grace period, and it can end again later. */
   #timeGrace(away: StoreAway | null, hasLapsed = false): void {
     if (this.#graceEnd !== null) clearTimeout(this.#graceEnd);
     this.#graceEnd = null;
@@ -264,7 +264,7 @@ export class SandboxRegistry extends SandboxReplica {
     return this.#sharing === null || this.#sharing.sharedAddresses() ? null : this.#sharing.gateway;
   }
 
-  #refuseConflicts(asked: Registration, { claims }: StoredRegistration): void {
+  #refuseConflicts(asked: RegistrationRequest, { claims }: StoredRegistration): void {
     const { id, containerIp, containerId } = asked;
     const inTheWay: [string, SandboxRecord | undefined][] = [
       [`id ${id}`, id === null ? undefined : this.index.byId(id)],

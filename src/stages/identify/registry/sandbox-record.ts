@@ -83,7 +83,7 @@ export class SandboxRecord implements Sandbox {
   /** What no other registration may have, as the store was told. */
   claims: readonly string[] = [];
   /** The end that the store knows of. */
-  toldExpiresAtMs: number;
+  storedExpiresAtMs: number;
   readonly #secretHash: Buffer | null;
   #confirmed: boolean;
 
@@ -101,7 +101,7 @@ export class SandboxRecord implements Sandbox {
     this.namespacePid = namespacePid;
     this.expiryIsFinal = stored.expiry_is_final;
     this.expiresAtMs = Date.parse(stored.expires_at);
-    this.toldExpiresAtMs = this.expiresAtMs;
+    this.storedExpiresAtMs = this.expiresAtMs;
     this.gateway = stored.gateway ?? null;
     this.certificateBinding = stored.certificate_binding;
     this.container = stored.container === null ? null : read(stored.container);

@@ -134,7 +134,7 @@ export class SandboxReplica {
     }
   }
 
-  #take(registration: StoredRegistration): Verdict | null {
+  #take(registration: StoredRegistration): ReplicaStanding | null {
     let stored: StoredSandbox;
     try {
       stored = readRegistered(registration);
@@ -188,8 +188,8 @@ export class SandboxReplica {
   }
 }
 
-// What is over stays over: a clock that is set back, or a store that has not heard of it yet, does not bring a registration
-// back. Remembers a bounded number, the oldest are forgotten first.
+// Tombstones: remembers which registrations have ended, so that a clock that is set back, or a store that has not heard of
+// the end yet, does not bring one back. Bounded: the oldest are forgotten first.
 const maxRemembered = 10_000;
 
 interface Gone {
@@ -199,7 +199,7 @@ interface Gone {
   readonly expiresAtMs: number;
 }
 
-type Verdict = 'new' | 'over' | 'removed';
+type ReplicaStanding = 'new' | 'over' | 'removed';
 
 class GoneRegistrations {
   readonly #gone = new NewestMap<string, Gone>(maxRemembered);
@@ -209,7 +209,7 @@ class GoneRegistrations {
   }
 
   /** Of one whose time was over here, another gateway may have moved the end. */
-  judge({ id, expiresAtMs }: StoredRegistration, { created_at: createdAt }: StoredSandbox): Verdict {
+  judge({ id, expiresAtMs }: StoredRegistration, { created_at: createdAt }: StoredSandbox): ReplicaStanding {
     const gone = this.#gone.get(id);
     if (gone === undefined || gone.createdAt !== createdAt) return 'new';
     if (gone.wasRemoved) return 'removed';

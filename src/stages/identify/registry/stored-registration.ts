@@ -1,5 +1,5 @@
-// Between a record and what a store keeps of it: the body that means something here alone, what no other registration may
-// have, and back. What comes from a store is believed only in the form in which it was written.
+// Turns a record into what a store keeps of it (a body that only this file reads, and the claims that no other registration
+// may have) and back. Accepts from a store only the exact form that was written.
 import type { StoredRegistration } from '../../../path/shared-store.ts';
 import { type SandboxRecord, type StoredSandbox, storedSandbox } from './sandbox-record.ts';
 

@@ -7,7 +7,7 @@ export interface AwsScope {
   readonly service: string;
 }
 
-interface Endpoint {
+interface AwsEndpoint {
   /** As the credential scope of a signature names it. */
   readonly service: string;
   /** null: the host names none. */
@@ -67,7 +67,7 @@ export function checkScope(host: string, scope: AwsScope): void {
 }
 
 /** null: not a form that is known. */
-export function endpointOf(host: string): Endpoint | null {
+export function endpointOf(host: string): AwsEndpoint | null {
   const suffix = suffixes.find((end) => host.endsWith(end));
   if (suffix === undefined) return null;
   const labels = host.slice(0, -suffix.length).split('.');
@@ -75,7 +75,7 @@ export function endpointOf(host: string): Endpoint | null {
 }
 
 /** [bucket.]s3[-fips|-accesspoint][.dualstack].REGION, [bucket.]s3-REGION, [bucket.]s3, bucket.s3-accelerate[.dualstack]. */
-function storageOf(labels: readonly string[]): Endpoint | null {
+function storageOf(labels: readonly string[]): AwsEndpoint | null {
   const last = labels.at(-1)!;
   if (last === 's3') return { service: 's3', region: null };
   if (last.startsWith('s3-') && regionName.test(last.slice(3))) return { service: 's3', region: last.slice(3) };
@@ -89,7 +89,7 @@ function storageOf(labels: readonly string[]): Endpoint | null {
 }
 
 /** SERVICE[-fips].REGION, nothing in front of it. */
-function regionalOf(labels: readonly string[]): Endpoint | null {
+function regionalOf(labels: readonly string[]): AwsEndpoint | null {
   const region = labels.at(-1)!;
   const label = labels
     .slice(0, -1)

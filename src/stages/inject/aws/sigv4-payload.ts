@@ -93,7 +93,7 @@ async function inRoom<Result>(sandboxId: string, bytes: number, work: () => Prom
   };
   try {
     if (change(bytes) > maxReadingBytes) {
-      throw new Refusal('limit.concurrent', 'AWS: too many bodies that have to be hashed are being sent at once', {
+      throw new Refusal('limit.concurrent', 'AWS: too many request bodies wait to be hashed', {
         rule: 'built-in: AWS requests are signed anew',
         hint: 'Send fewer at a time, or let the client send X-Amz-Content-Sha256.',
         retryAfterSeconds: 1,

@@ -1,5 +1,5 @@
-// Takes the coding off a request body aside, at its own pace, so that what is in it can be searched. The body itself goes
-// on as it came. What does not decode is nobody's: then the bytes as they are were all there was to search.
+// Decodes a copy of a compressed request body, at its own pace, so that its content can be searched. The body itself goes on
+// as it came. If it does not decode, no server can decode it either, and searching the raw bytes was enough.
 import {
   type BrotliDecompress,
   constants,

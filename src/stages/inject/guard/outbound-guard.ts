@@ -1,5 +1,5 @@
-// Keeps placeholders at home and real values in: looks at everything that a sandbox sends, before a credential goes in.
-// What it finds elsewhere is refused and recorded as an incident; what it found is never said.
+// Searches everything that a sandbox sends, before a credential goes in: a placeholder may only go to the hosts of its
+// credential, a real value nowhere. Anything else is refused and recorded as an incident, without the value.
 import { fieldsToSend } from '../../../path/enrich.ts';
 import type { BodyWriter, Exchange, ResponseHead } from '../../../path/exchange/exchange.ts';
 import { ExchangeView } from '../../../path/exchange/exchange-view.ts';
@@ -12,11 +12,11 @@ import { OutboundBody } from './outbound-body.ts';
 import { codingOf } from './outbound-decode.ts';
 import { OutboundFrames } from './outbound-frames.ts';
 import { OutboundHead } from './outbound-head.ts';
-import { OutboundJudge, type OutboundPorts, type Place } from './outbound-judge.ts';
+import { OutboundJudge, type OutboundPlace, type OutboundPorts } from './outbound-judge.ts';
 import { OutboundSigns, type Sign } from './outbound-signs.ts';
 import { type OutboundReader, SearchedWriter } from './outbound-writer.ts';
 
-const inMessage: Place = { kind: 'message', words: 'a message' };
+const inMessage: OutboundPlace = { kind: 'message', words: 'a message' };
 
 export class OutboundGuard {
   readonly #policy: () => CompiledPolicy;

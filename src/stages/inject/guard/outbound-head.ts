@@ -8,7 +8,7 @@ import { type HostPlan, isDropped } from '../host-plan.ts';
 import { unfinished } from '../scrub/match-form.ts';
 import type { SecretSearch } from '../scrub/secret-search.ts';
 import { withoutParameters } from '../strip-query.ts';
-import type { Place } from './outbound-judge.ts';
+import type { OutboundPlace } from './outbound-judge.ts';
 import type { OutboundSigns, Sign } from './outbound-signs.ts';
 
 const maxFieldName = 64;
@@ -25,7 +25,7 @@ export class OutboundHead {
     this.#signs = signs;
   }
 
-  /** True: something stands in it that is not at home. Where, `explain` finds. */
+  /** True: the head holds something that does not belong there. `explain` finds where. */
   isSuspect(flow: Authorized, isAtHome: (sign: Sign) => boolean): boolean {
     const { asSent, folded, version } = this.#signs;
     const { host, rawPath, query } = flow.canonical;
@@ -63,11 +63,11 @@ export class OutboundHead {
     return false;
   }
 
-  /** Everything in the head that is not at home and goes out. `plan`: what is taken off on the way. */
-  *explain(flow: Authorized, plan: HostPlan, isAtHome: (sign: Sign) => boolean): Generator<[Sign, Place]> {
+  /** Everything in the head that does not belong there and would go out. `plan`: what is removed on the way. */
+  *explain(flow: Authorized, plan: HostPlan, isAtHome: (sign: Sign) => boolean): Generator<[Sign, OutboundPlace]> {
     const { canonical } = flow;
     const { asSent, folded } = this.#signs;
-    const at = (words: string): Place => ({ kind: 'head', words });
+    const at = (words: string): OutboundPlace => ({ kind: 'head', words });
     for (const sign of this.#all(folded, canonical.host, isAtHome)) yield [sign, at('the host name')];
     for (const sign of this.#all(asSent, unfold(canonical.rawPath), isAtHome)) yield [sign, at('the path')];
     if (canonical.query !== null) {
@@ -90,7 +90,7 @@ export class OutboundHead {
   }
 
   /** Of fields that come behind a body. */
-  *inTrailers({ keys, values }: HeaderList, isAtHome: (sign: Sign) => boolean): Generator<[Sign, Place]> {
+  *inTrailers({ keys, values }: HeaderList, isAtHome: (sign: Sign) => boolean): Generator<[Sign, OutboundPlace]> {
     const { asSent, folded } = this.#signs;
     for (let i = 0; i < keys.length; i++) {
       const found = [...this.#all(folded, keys[i]!, isAtHome), ...this.#all(asSent, values[i]!, isAtHome)];

@@ -1,5 +1,5 @@
-// What is done about a placeholder or a real value in what a sandbox sends: nothing where a placeholder is at home, a record
-// where an agent only says what it has read, else the refusal, and the end of the sandbox where the policy wants that.
+// What is done about a placeholder or a real value in what a sandbox sends: nothing where the placeholder belongs to the host, a
+// record where an agent only quotes it to a model, else a refusal, and the end of the sandbox if the policy says so.
 // Never says or keeps the value, nor any part of it.
 
 import { enrich } from '../../../path/enrich.ts';
@@ -16,7 +16,7 @@ export interface OutboundPorts {
 }
 
 /** Where it stands. `body`, `message`: what a conversation consists of. */
-export interface Place {
+export interface OutboundPlace {
   readonly kind: 'head' | 'body' | 'message';
   /** e.g. `the query`, `the field x-note`. */
   readonly words: string;
@@ -37,7 +37,7 @@ export class OutboundJudge {
     this.#ports = ports;
   }
 
-  /** A placeholder that is at home; asked for every request that has one. */
+  /** Whether a placeholder belongs to this host; asked for every request that has one. */
   isAtHome({ kind, credential }: Sign, host: string): boolean {
     if (kind !== 'placeholder') return false;
     const policy = this.#policy();
@@ -54,7 +54,7 @@ export class OutboundJudge {
   }
 
   /** Throws the refusal, unless it may pass. */
-  judge(flow: Authorized, sign: Sign, place: Place): void {
+  judge(flow: Authorized, sign: Sign, place: OutboundPlace): void {
     if (this.isAtHome(sign, flow.canonical.host)) return;
     const policy = this.#policy();
     const incident = `${sign.kind} of ${sign.credential} in ${place.words}`;
@@ -70,7 +70,7 @@ export class OutboundJudge {
       : placeholderMisplaced(sign, place, policy, isTalk);
   }
 
-  #record(flow: Authorized, incident: string, place: Place): void {
+  #record(flow: Authorized, incident: string, place: OutboundPlace): void {
     const before = flow.incident;
     if (before === undefined) enrich(flow, { incident });
     else if (!before.includes(incident)) enrich(flow, { incident: `${before}, ${incident}` });
@@ -81,7 +81,7 @@ export class OutboundJudge {
     this.#ports.report('incident', { id, sandbox: sandbox.id, host: canonical.host, incident });
   }
 
-  /** Not before the sandbox was told why, which happens at once: its connection is closed with the others. */
+  /** Runs after the sandbox has got its refusal, which is sent at once: this closes all its connections. */
   #revoke({ requestId: id, sandbox }: Authorized, incident: string): void {
     setImmediate(() => {
       this.#ports.report('a sandbox is unregistered for what it sent', { id, sandbox: sandbox.id, incident });
@@ -116,7 +116,7 @@ function isConversation(policy: CompiledPolicy, { canonical, permission }: Autho
 
 function placeholderMisplaced(
   { credential }: Sign,
-  { words }: Place,
+  { words }: OutboundPlace,
   policy: CompiledPolicy,
   isTalk: boolean,
 ): Refusal {
@@ -130,13 +130,13 @@ function placeholderMisplaced(
   );
 }
 
-function valueOutbound({ credential }: Sign, { words }: Place, policy: CompiledPolicy): Refusal {
+function valueOutbound({ credential }: Sign, { words }: OutboundPlace, policy: CompiledPolicy): Refusal {
   return new Refusal(
     'secret.value-outbound',
-    `a real value of the credential ${credential} is in ${words} of this request: no sandbox sends one, to no host`,
+    `the real value of the credential ${credential} is in ${words} of this request; a sandbox may never send it, to any host`,
     {
       rule: 'secrets.misplaced',
-      hint: `Send the request without it: where it belongs, the gateway puts it in. The operator should find out how the value came into the sandbox, and replace the credential.${afterwards(policy)}`,
+      hint: `Send the request without it: the gateway adds it where it belongs. The operator should find out how the value got into the sandbox, and replace the credential.${afterwards(policy)}`,
     },
   );
 }

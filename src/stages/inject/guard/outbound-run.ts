@@ -1,6 +1,6 @@
 // One run of bytes on its way out, searched as it comes: a body without its framing, a WebSocket message, what a coding was
-// taken off. A match may lie across any number of pieces, and anything may stand between them on the wire: the run says
-// from which place on the wire on nothing may go yet. Keeps only what could still become a match.
+// taken off. A match may span any number of pieces with other bytes between them on the wire, so the run says up to which
+// position bytes may already go out. Keeps only what could still become a match.
 import { unfinished } from '../scrub/match-form.ts';
 import type { OutboundSigns, Sign } from './outbound-signs.ts';
 

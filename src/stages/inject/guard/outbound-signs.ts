@@ -1,4 +1,4 @@
-// What no request may carry out: placeholders of every credential of the policy (away from home), and every real value that
+// What no request may carry out: placeholders of every credential (except to its own hosts), and every real value that
 // this process has held. Put together once for a policy; what becomes known later is added, not built anew.
 
 import { placeholderSigns } from '../../../kit/text/placeholder.ts';

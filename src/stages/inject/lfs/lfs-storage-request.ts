@@ -50,7 +50,7 @@ export function toStorage(
     const value = own.has(key) ? undefined : sent.get(key);
     if (value !== undefined) headers.append(name, value);
   }
-  // Objects are known by the hash of what they are, and without a wish any coding would be welcome.
+  // The name of an object is the hash of its plain bytes, and with no Accept-Encoding any coding would do.
   headers.append('Accept-Encoding', 'identity');
   for (const [name, value] of access.headers) headers.append(name, reveal(value));
   const outgoing = new OutgoingRequest(reveal(access.target), headers, {

@@ -1,5 +1,5 @@
-// What LFS tickets stand for, where another gateway or worker can find it: a batch is answered by one, and its objects are
-// asked of another. The vault seals what leaves this process; the ticket itself is not written there, only what it hashes to.
+// Shares what LFS tickets stand for with other gateways and workers: one of them may answer the batch, and another serve its
+// objects. The vault seals what leaves this process; the ticket itself is not written there, only what it hashes to.
 import { hash } from 'node:crypto';
 import { reveal, Secret } from '../../../path/secret.ts';
 import type { SharedVault } from '../../../path/shared-store.ts';

@@ -1,7 +1,7 @@
 // A credential that has to be renewed: the access token of a login, of a client or of a service account. Hands it out
 // while it is good, renews it before it ends, once for all who wait, and leaves the endpoint alone for a while when that
-// fails. A refresh token that was handed over by the endpoint is never let go of: it is saved first, and if that cannot be
-// done, it is kept in memory and saved later. Never puts a token into an error or a report.
+// fails. A refresh token that the endpoint has given us is never lost: it is saved first, and if that fails, kept in memory
+// and saved later. Never puts a token into an error or a report.
 
 import { waitAtMost } from '../../../kit/wait-at-most.ts';
 import type { Secret } from '../../../path/secret.ts';

@@ -72,7 +72,7 @@ async function bodyOf(flow: Authorized): Promise<TokenRequest> {
   exchange.onAbandoned = null;
   if (bytes === null) {
     throw new Refusal('limit.body-size', `a request for tokens has more than ${maxBodyBytes} bytes`, {
-      hint: 'No client of this service sends that much: send the request for a token alone.',
+      hint: 'Send only the request for a token: no client of this service sends that much.',
     });
   }
   const found = tokenRequestIn(bytes, fieldsToSend(flow));
@@ -109,7 +109,7 @@ function shownTokens(flow: Authorized, body: TokenRequest): string[] {
 function loginOutside({ canonical }: Authorized, spec: CredentialSpec, what: string): Refusal {
   return new Refusal('token.login-outside', `${canonical.method} ${canonical.host}${canonical.path} ${what}`, {
     rule: `credentials.${spec.name}`,
-    hint: 'Log in with this tool outside the sandbox, where the gateway runs: the gateway uses that login, keeps it fresh, and puts it into the requests of the sandbox. In the sandbox, start with the login file that it was given.',
+    hint: 'Log in with this tool outside the sandbox, on the machine of the gateway. The gateway renews that login and adds it to the requests of the sandbox. Inside, use the login file that the sandbox was given.',
   });
 }
 

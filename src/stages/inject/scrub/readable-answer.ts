@@ -1,5 +1,5 @@
 // What a client may ask of an answer that is searched on its way back: only codings that can be taken off and put on
-// again, only the extension of WebSocket that can be read. Never adds a wish that the client did not have.
+// again, only the extension of WebSocket that can be read. Never asks for what the client did not ask for.
 import { readableOffers } from '../../../protocols/websocket/websocket-extensions.ts';
 
 /** Those that forward/decode-answer.ts reads. */
@@ -14,42 +14,42 @@ const answered = new Map<string, string>();
 const refusal = /;\s*q\s*=\s*0(?:\.0{0,3})?\s*$/i;
 
 /**
- * Accept-Encoding as it goes out (RFC 9110 section 12.5.3), all its values in one. Absent: without a wish any coding would
- * be welcome, so it asks for none.
+ * Accept-Encoding as it goes out (RFC 9110 section 12.5.3), all its values in one. Absent: any coding would
+ * do, so we ask for none.
  */
 export function readableCodings(value: string | undefined): string {
   if (value === undefined) return plain;
   if (value.length > maxRememberedChars) return cutDown(value);
-  let wish = answered.get(value);
-  if (wish === undefined) {
-    wish = cutDown(value);
+  let codings = answered.get(value);
+  if (codings === undefined) {
+    codings = cutDown(value);
     if (answered.size >= maxAnswered) answered.clear();
-    answered.set(value, wish);
+    answered.set(value, codings);
   }
-  return wish;
+  return codings;
 }
 
 function cutDown(value: string): string {
-  const wishes = value
+  const elements = value
     .split(',')
-    .map((wish) => wish.trim())
-    .filter((wish) => wish !== '');
-  const named = new Set(wishes.map(codingIn));
+    .map((element) => element.trim())
+    .filter((element) => element !== '');
+  const named = new Set(elements.map(codingIn));
   const kept: string[] = [];
-  for (const wish of wishes) {
-    const coding = codingIn(wish);
-    if (readable.has(coding)) kept.push(wish);
+  for (const element of elements) {
+    const coding = codingIn(element);
+    if (readable.has(coding)) kept.push(element);
     else if (coding === '*') {
-      const weight = wish.slice(1).trim();
-      for (const one of refusal.test(wish) ? [] : forAnyCoding) if (!named.has(one)) kept.push(`${one}${weight}`);
+      const weight = element.slice(1).trim();
+      for (const one of refusal.test(element) ? [] : forAnyCoding) if (!named.has(one)) kept.push(`${one}${weight}`);
     }
   }
-  // With everything else refused a server could take plain for refused, too, and answer 406.
-  return kept.some((wish) => !refusal.test(wish)) ? kept.join(', ') : plain;
+  // A server that finds everything else refused could think that plain is refused too, and answer 406.
+  return kept.some((element) => !refusal.test(element)) ? kept.join(', ') : plain;
 }
 
-function codingIn(wish: string): string {
-  return wish.split(';', 1)[0]!.trim().toLowerCase();
+function codingIn(element: string): string {
+  return element.split(';', 1)[0]!.trim().toLowerCase();
 }
 
 /** Sec-WebSocket-Extensions as it goes out; null: it does not. */

@@ -1,5 +1,5 @@
-// Finds credentials in bytes, in any of their forms, however many there are, without a close look at most bytes. Every form
-// is so long that its beginning covers one of the places where a piece is compared; what is escaped shows a sign.
+// Finds credentials in bytes, in any of their forms and however many there are, without looking closely at most bytes. Every
+// form is long enough that its beginning covers a position where a piece is compared; an escaped form shows an escape sign.
 import { byteOfEscape, bytesOfEscape, lineEnd, maxEscapeBytes, readEscape, signs, unfinished } from './match-form.ts';
 import { type Form, formsOf, minSecretBytes } from './secret-forms.ts';
 import { SecretTree } from './secret-tree.ts';
@@ -203,9 +203,9 @@ function signsIn(word: number): number {
   return ((reference - 0x01010101) & ~reference) | ((backslash - 0x01010101) & ~backslash);
 }
 
-// Which pieces of four bytes occur at the beginnings of forms: three bits of one word for each, found by hashing. It may
-// say yes in vain, never no: it decides only where to look closely. Grows with what is added, so that it stays right to
-// say no mostly, and is no larger than that takes: a look that no cache answers costs more than a few in vain.
+// Which pieces of four bytes occur at the beginnings of forms: three bits of one word for each, found by hashing. A
+// yes may be wrong, a no never is: it only decides where to look closely. It grows with what is added, so that wrong yeses stay
+// rare, but no further: a table that does not fit the processor's cache costs more than a few wrong yeses.
 const leastWords = 2 ** 11;
 const mostWords = 2 ** 19;
 /** So many pieces to a word at most: one look in a hundred is in vain then. */

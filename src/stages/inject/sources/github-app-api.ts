@@ -98,8 +98,8 @@ export class GithubAppApi {
     names: readonly string[] | null,
   ): Promise<AppToken> {
     const permissions = this.#spec.permissions ?? commonTo(this.#spec.usable, granted);
-    const wish = { permissions, ...(names === null ? {} : { repositories: names }) };
-    const answer = await this.#ask('POST', `/app/installations/${id}/access_tokens`, proof, wish);
+    const requested = { permissions, ...(names === null ? {} : { repositories: names }) };
+    const answer = await this.#ask('POST', `/app/installations/${id}/access_tokens`, proof, requested);
     const whatFor = `a token for ${names === null ? `${owner}/*` : names.map((one) => `${owner}/${one}`).join(', ')}`;
     if (answer.status !== 201) throw this.#refused(whatFor, answer);
     const found = this.#read(tokenAnswer, answer);

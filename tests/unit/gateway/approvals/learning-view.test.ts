@@ -18,7 +18,7 @@ describe('the policy of a sandbox that learns', () => {
   test('is explained as what it is: not every host, since GitHub, git and credentials are known', () => {
     const sentences = explainHosts(learningView(handMadePolicy({})), { full: false, places: false });
     expect(sentences).toEqual([
-      'Every public host of which the policy says nothing: GET, HEAD (reading), without any credential.',
+      'Every public host that the policy does not name: GET, HEAD (reading), without any credential.',
     ]);
   });
 

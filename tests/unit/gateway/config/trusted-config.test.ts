@@ -34,7 +34,7 @@ describe('a configuration that a sandbox may have written', () => {
     vi.stubEnv('HOME', folder);
     const file = join(folder, '.config', 'sallyport', 'sallyport.yaml');
     plant(file);
-    await expect(check('/', env)).rejects.toThrow(`${file} lies where a sandbox could write`);
+    await expect(check('/', env)).rejects.toThrow(`${file} is in a place where a sandbox could write`);
     const approved = await runWith(['config', 'approve'], { home: state, env });
     expect(approved.out).toContain(`approved ${file}`);
     await expect(check('/', env)).resolves.toBeUndefined();

@@ -92,7 +92,7 @@ describe('pages are told of what has changed', () => {
     const page = open();
     await streams.sendParts(['sandboxes', 'questions']);
     expect(page.names).toEqual(['questions']);
-    expect(faults).toEqual(['the page could not be told of its sandboxes']);
+    expect(faults).toEqual(['the dashboard could not be sent its sandboxes']);
   });
 });
 

@@ -1,5 +1,5 @@
 // Inject and forward stages that do what a test says, and questions to put through them.
-import { type AskPorts, askUpstream, type Question } from '../../../../src/gateway/questions/ask-upstream.ts';
+import { type AskPorts, askUpstream, type UpstreamQuestion } from '../../../../src/gateway/questions/ask-upstream.ts';
 import type { BodyWriter } from '../../../../src/path/exchange/exchange.ts';
 import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
 import { OutgoingRequest } from '../../../../src/path/exchange/outgoing-request.ts';
@@ -8,7 +8,7 @@ import { Refusal } from '../../../../src/path/refusal.ts';
 import { pushTo } from '../../../support/asked-git-server.ts';
 
 export const type = 'application/x-git-upload-pack-result';
-export const question: Question = {
+export const question: UpstreamQuestion = {
   operation: 'upload-pack',
   method: 'POST',
   target: '/acme/widgets.git/git-upload-pack',
@@ -59,7 +59,7 @@ export const answer =
 
 export const asker = (signal: AbortSignal = new AbortController().signal) => ({ ...pushTo('acme/widgets'), signal });
 
-export async function ask(ports: AskPorts, over: Partial<Question> = {}): Promise<string> {
+export async function ask(ports: AskPorts, over: Partial<UpstreamQuestion> = {}): Promise<string> {
   let text = '';
   await askUpstream(ports, asker(), { ...question, ...over }, (chunk) => {
     text += chunk;

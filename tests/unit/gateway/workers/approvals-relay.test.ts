@@ -39,7 +39,7 @@ interface Open {
   answer(verdict: Verdict): void;
 }
 
-/** A worker, the gateway's own process, and a desk at which a test answers. */
+/** A worker, the gateway's own process, and questions that the test answers. */
 function ground() {
   const open: Open[] = [];
   const told: string[] = [];
@@ -85,7 +85,7 @@ function ground() {
 
 const never = new AbortController().signal;
 
-describe('a worker asks people through the process that has the desk', () => {
+describe('a worker asks people through the main process', () => {
   test('a question waits until it is answered, and has the answer', async () => {
     const { relay, open } = ground();
     const verdict = relay.asking.ask(asked, never);
@@ -122,7 +122,7 @@ describe('a worker asks people through the process that has the desk', () => {
     expect(open.map(({ signal }) => signal.aborted)).toEqual([true, true]);
   });
 
-  test('a question is not granted when the process with the desk is gone', async () => {
+  test('a question is not granted when the main process is gone', async () => {
     const { relay, open, channel } = ground();
     const verdict = relay.asking.ask(asked, never);
     await eventually(() => open[0], 'it is asked');

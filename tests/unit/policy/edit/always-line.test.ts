@@ -61,7 +61,7 @@ describe('what `always` writes', () => {
     expect((await lineFor({ port: 8443, rule: 'allow[0]' })).text).toContain('ports: [8443] }');
   });
 
-  test('a wish is put at the end, and an undecrypted tunnel stays one', async () => {
+  test('an access request is put at the end, and an undecrypted tunnel stays one', async () => {
     expect((await lineFor({ host: 'requested.example', rule: 'allow (no rule covers the host)' })).line).toBe(7);
     writeFileSync(origin, 'version: 1\nallow:\n  - { host: "*.example.com", tunnel: true, ask: true }\n');
     const tunnel = { host: 'db.example.com', path: '', method: 'CONNECT', rule: 'allow[0]' };
@@ -89,11 +89,11 @@ describe('what `always` writes', () => {
     writeFileSync(origin, 'version: 1\nallow:\n  - { host: api.example.com, methods: [POST], ask: true }\n');
     const { text } = await lineFor({ rule: 'allow[0]' });
     expect(text).toContain('paths: ["/v1/things"]');
-    await expect(lineFor({ rule: 'allow[0]' }, 'host')).rejects.toThrow('allow[0] would ask about nothing any more');
+    await expect(lineFor({ rule: 'allow[0]' }, 'host')).rejects.toThrow('allow[0] would never ask again');
   });
 
   test('a line that something else would come before is not written', async () => {
     // By its place it would come after an entry that asks about the same.
-    await expect(lineFor({ rule: 'allow (a wish)' })).rejects.toThrow('would change nothing');
+    await expect(lineFor({ rule: 'allow (an access request)' })).rejects.toThrow('would change nothing');
   });
 });

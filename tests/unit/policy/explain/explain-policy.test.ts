@@ -86,7 +86,7 @@ describe('the policy in sentences', () => {
     expect(text).toContain('77 requests a minute (9 at once)');
     expect(text).toContain('2 MiB a minute to send');
     expect(text).toContain('One sandbox may use 12.5 US dollars of models in one week (UTC).');
-    expect(text).toContain('the sandbox loses its registration');
+    expect(text).toContain('the sandbox is unregistered');
     expect(text).toContain('A placeholder in a conversation with a model is refused as well.');
     expect(text).toContain('DELETE on any host, whatever else allows it, where the path matches');
   });

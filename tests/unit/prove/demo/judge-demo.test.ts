@@ -133,7 +133,7 @@ describe('one screen', () => {
   test('what went wrong is said loudly, and nothing is claimed', () => {
     const verdict = judgeDemo(facts({ host: { status: 200, text: 'wel\u001b[2Jcome' } }));
     const text = describeDemo({ colors }, { ...verdict, sandbox: 'sbx_1', sandboxMs: 900 }, shown);
-    expect(text).toContain('NOT AS IT SHOULD BE');
+    expect(text).toContain('SOMETHING IS WRONG');
     expect(text).not.toContain('None of the six');
     expect(text).not.toContain('\u001b');
   });

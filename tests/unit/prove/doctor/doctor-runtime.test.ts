@@ -30,7 +30,7 @@ describe('why a runtime failed', () => {
     ['curl: (60) SSL certificate problem: unable to get local issuer certificate', 'does not trust', 'CURL_CA_BUNDLE'],
     ['curl: (6) Could not resolve host: doctor.example', 'does not find the name', 'resolv.conf'],
     ['curl: (7) Failed to connect to doctor.example port 443: Connection refused', 'does not reach', 'proxy'],
-    ['curl: (2) out of memory', 'failed before it asked (exit 60)', 'docs/clients.md'],
+    ['curl: (2) out of memory', 'failed before it sent a request (exit 60)', 'docs/clients.md'],
   ])('%s', (err, says, fix) => {
     const finding = judge({ ended: 60, out: '', err: `* noise\n${err}\n` });
     expect(finding.state).toBe('fail');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type RequestedSandbox, requestSandbox } from '../../../../src/sandbox/run/request-sandbox.ts';
 
-const wish = (state: string, workingDirectory: string): RequestedSandbox => ({
+const requested = (state: string, workingDirectory: string): RequestedSandbox => ({
   command: ['true'],
   stdio: 'piped',
   registration: {},
@@ -17,9 +17,11 @@ const wish = (state: string, workingDirectory: string): RequestedSandbox => ({
 
 describe('the state of the gateway stays out of what a sandbox gets', () => {
   test('below the working directory it is refused in words that say what to set', async () => {
-    await expect(requestSandbox(wish('/srv/project/.state', '/srv/project'))).rejects.toMatchObject({
+    await expect(requestSandbox(requested('/srv/project/.state', '/srv/project'))).rejects.toMatchObject({
       name: 'LaunchError',
-      message: expect.stringContaining('/srv/project/.state, lies in /srv/project'),
+      message: expect.stringContaining(
+        'would get /srv/project, and the state of Sallyport is in it (/srv/project/.state)',
+      ),
       hint: expect.stringContaining('SALLYPORT_HOME'),
     });
   });
@@ -28,6 +30,6 @@ describe('the state of the gateway stays out of what a sandbox gets', () => {
     ['/srv/project-state', '/srv/project'],
     ['/home/me/.local/state/sallyport', '/home/me/project'],
   ])('%s beside %s is not in its way', async (state, folder) => {
-    expect((await requestSandbox(wish(state, folder))).stateFolder).toBe(state);
+    expect((await requestSandbox(requested(state, folder))).stateFolder).toBe(state);
   });
 });

@@ -20,8 +20,8 @@ export interface PretendDoor {
   close(): Promise<void>;
 }
 
-export async function openPretendDoor(identities: PretendIdentities, wishes: DoorOptions = {}): Promise<PretendDoor> {
-  const { onProxy = greet, onRenewal, ...tls } = wishes;
+export async function openPretendDoor(identities: PretendIdentities, options: DoorOptions = {}): Promise<PretendDoor> {
+  const { onProxy = greet, onRenewal, ...tls } = options;
   const seen: PretendDoor['seen'] = [];
   const open = new Set<Socket>();
   const server = createServer(

@@ -29,9 +29,9 @@ export interface IdentityOptions {
 
 export interface PretendIdentities {
   readonly ca: string;
-  identity(wishes?: IdentityOptions): IdentityFiles;
+  identity(options?: IdentityOptions): IdentityFiles;
   /** A certificate for somebody's public key (PEM). */
-  certify(publicKey: string | KeyObject, wishes?: IdentityOptions): string;
+  certify(publicKey: string | KeyObject, options?: IdentityOptions): string;
   /** A server certificate and its key; `usage`: as openssl writes it, '' for none. */
   door(name?: string, usage?: string): { readonly cert: string; readonly key: string };
 }
@@ -42,17 +42,17 @@ export function makeIdentities(): PretendIdentities {
   const caDer = issueCaCertificate('a pretend identity CA', subjectOf(publicKey), privateKey, time(-60), time(24 * 60));
   const ca = toPem(caDer);
   const issuer = issuerOf(caDer, privateKey);
-  const certify = (key: string | KeyObject, wishes: IdentityOptions = {}): string => {
+  const certify = (key: string | KeyObject, options: IdentityOptions = {}): string => {
     const subject = subjectOf(typeof key === 'string' ? createPublicKey(key) : key);
-    const uri = `sallyport:sandbox/${wishes.id ?? 'box'}/${wishes.binding ?? binding}`;
-    return toPem(issueClientCertificate(uri, subject, issuer, time(wishes.from ?? -5), time(wishes.until ?? 60)));
+    const uri = `sallyport:sandbox/${options.id ?? 'box'}/${options.binding ?? binding}`;
+    return toPem(issueClientCertificate(uri, subject, issuer, time(options.from ?? -5), time(options.until ?? 60)));
   };
   return {
     ca,
     certify,
-    identity(wishes) {
+    identity(options) {
       const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      return { ca, certificate: certify(pair.publicKey, wishes), key: pem(pair.privateKey) };
+      return { ca, certificate: certify(pair.publicKey, options), key: pem(pair.privateKey) };
     },
     door(name = 'door.sallyport.internal', usage = 'serverAuth') {
       if (usage !== 'serverAuth') return byOpenssl(issuer, ca, name, usage);

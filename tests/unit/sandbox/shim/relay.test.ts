@@ -28,8 +28,8 @@ afterEach(async () => {
 });
 
 /** A client, connected through a relay to a door that does as it is told. */
-async function connected(onProxy: (socket: TLSSocket) => void, wishes: DoorOptions = {}): Promise<Socket> {
-  door = await openPretendDoor(identities, { ...wishes, onProxy });
+async function connected(onProxy: (socket: TLSSocket) => void, options: DoorOptions = {}): Promise<Socket> {
+  door = await openPretendDoor(identities, { ...options, onProxy });
   server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
     inside = client;
     void dialGateway(door.endpoint, identity, 'http/1.1').then((gateway) => {

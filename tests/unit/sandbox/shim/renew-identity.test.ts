@@ -10,8 +10,8 @@ let door: PretendDoor;
 
 afterEach(() => door.close());
 
-async function renewAt(wishes: DoorOptions): Promise<unknown> {
-  door = await openPretendDoor(identities, wishes);
+async function renewAt(options: DoorOptions): Promise<unknown> {
+  door = await openPretendDoor(identities, options);
   return renewIdentity(door.endpoint, identity);
 }
 

@@ -85,6 +85,6 @@ describe('a way around the door', () => {
   });
 
   test.each(Object.entries(ways))('%s is not copied by name', (name, value) => {
-    expect(() => plan({ [name]: value }, [name])).toThrow(/leads to something of this host/);
+    expect(() => plan({ [name]: value }, [name])).toThrow(/points to something on this host/);
   });
 });

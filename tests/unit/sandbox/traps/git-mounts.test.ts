@@ -118,7 +118,7 @@ describe('the repository of the working directory', () => {
       writeFileSync(`${folder}/.git`, `gitdir: ${ground.top}/${named}\n`);
       const { mounts, notices } = mountsOf(folder);
       expect(mounts).toEqual([{ kind: 'read-only', path: `${folder}/.git` }]);
-      expect(notices).toEqual([expect.stringContaining('does not know this folder')]);
+      expect(notices).toEqual([expect.stringContaining('does not name this folder')]);
       rmSync(folder, { recursive: true });
     },
   );

@@ -121,7 +121,7 @@ describe('after a command, what it left for the host to run', () => {
 
   test('says so when there are more submodules than it looks at', async () => {
     for (let i = 0; i < 210; i++) ground.file(`${ground.project}/.git/modules/m${i}/HEAD`, 'ref: refs/heads/main');
-    expect(await reviewAfter(() => {})).toContain('not all was searched');
+    expect(await reviewAfter(() => {})).toContain('not all were searched');
   });
 
   test('looks into the repository of a worktree too', async () => {
@@ -139,7 +139,7 @@ describe('after a command, what it left for the host to run', () => {
       git('-C', 'node_modules/deep/inner', 'config', 'core.fsmonitor', 'evil');
       git('update-index', '--add', '--cacheinfo', `160000,${'a'.repeat(40)},node_modules/deep/inner`);
     });
-    expect(review).toContain('node_modules/deep/inner is a repository inside this one for git (a gitlink)');
+    expect(review).toContain('node_modules/deep/inner is, for git, a repository inside this one (a gitlink)');
     expect(review).toContain('Undo: git -C . update-index --force-remove -- node_modules/deep/inner');
     expect(review).toContain('node_modules/deep/inner/.git was made or changed: a repository with core.fsmonitor=evil');
   });
@@ -213,7 +213,7 @@ describe('after a command, what it left for the host to run', () => {
       git('config', '--unset', 'transfer.fsckObjects');
       execFileSync('rm', [`${ground.project}/.pre-commit-config.yaml`]);
     });
-    expect(review).toContain('transfer.fsckobjects=true was taken out of .git/config');
+    expect(review).toContain('transfer.fsckobjects=true was removed from .git/config');
     expect(review).toContain('.pre-commit-config.yaml was removed. Undo: git checkout -- .pre-commit-config.yaml');
   });
 
@@ -227,7 +227,7 @@ describe('after a command, what it left for the host to run', () => {
     expect(lines.length).toBeLessThan(20);
     expect(lines[0]).toContain('core.fsmonitor=evil was set in .git/config');
     expect(review).toContain('and 36 more were made');
-    expect(review).toMatch(/and \d+ more of less weight/);
+    expect(review).toMatch(/and \d+ more that matter less/);
   });
 
   test('gives commands that a shell takes as they are meant', async () => {
@@ -266,7 +266,7 @@ describe('after a command, what it left for the host to run', () => {
     chmodSync(`${ground.project}/deep/made`, 0o4755);
     chmodSync(`${ground.project}/tool`, 0o2755);
     const review = await reviewHostTraps(before, await snapshotHostTraps(ground.project, { before, asRoot: true }));
-    expect(review.join('\n')).toContain('deep/made: who runs it becomes its owner');
+    expect(review.join('\n')).toContain('deep/made: anyone who runs it gets the rights of its owner');
     expect(review.join('\n')).toContain('Undo: chmod ug-s -- tool');
   });
 });

@@ -202,7 +202,7 @@ describe('a configuration that a running sandbox is not kept from', () => {
     writeFileSync(join(base, 'lax.yaml'), 'version: 1\n');
     symlinkSync('../lax.yaml', config);
     expect(existsSync(config)).toBe(true);
-    expect(doubtOf(state, config)?.message).toContain('may be its work');
+    expect(doubtOf(state, config)?.message).toContain('the sandbox may have written it');
     approveConfig(state, config);
     expect(doubtOf(state, config)).toBeNull();
   });

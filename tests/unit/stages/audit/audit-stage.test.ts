@@ -3,12 +3,12 @@ import { Refusal } from '../../../../src/path/refusal.ts';
 import { type AuditParts, createAudit } from '../../../../src/stages/audit/audit-stage.ts';
 import { Feed } from '../../../../src/stages/audit/feed.ts';
 import type { JournalState } from '../../../../src/stages/audit/journal/journal.ts';
-import type { Outcome } from '../../../../src/stages/audit/journal/record.ts';
+import type { RecordedOutcome } from '../../../../src/stages/audit/journal/record.ts';
 import { forwardedFlow } from './flow-fixture.ts';
 
-const allowed: Outcome = { verdict: 'allowed', status: 200, refusal: null, error: null };
+const allowed: RecordedOutcome = { verdict: 'allowed', status: 200, refusal: null, error: null };
 const refusal = new Refusal('domain.not-allowed', 'evil.example is not allowed');
-const refused: Outcome = { verdict: 'refused', status: 403, refusal, error: null };
+const refused: RecordedOutcome = { verdict: 'refused', status: 403, refusal, error: null };
 
 function parts() {
   const state: JournalState = { kind: 'ok' };

@@ -64,9 +64,11 @@ describe('a person is asked about effects on GitHub', () => {
   test('once for an effect and a repository, until the approval is over', async () => {
     const ground = openAskingStage(asking);
     const held = ground.outcome(ground.flowOf('POST', labels));
-    expect(ground.desk.list()).toMatchObject([{ effect: 'issue', repository: 'acme/widgets', credential: 'github' }]);
+    expect(ground.service.list()).toMatchObject([
+      { effect: 'issue', repository: 'acme/widgets', credential: 'github' },
+    ]);
     const answer = { answer: 'approve', for: 'minutes', minutes: 1, scope: 'path', by: 'user 0' } as const;
-    await ground.desk.answer('q1', answer);
+    await ground.service.answer('q1', answer);
     expect(await held).toBe('allow[1]');
     expect(await ground.send('POST', labels.replace('/7/', '/8/'))).toBe('allow[1]');
     ground.pass(60_000);
@@ -84,9 +86,9 @@ describe('a person is asked about effects on GitHub', () => {
     const comments = ground.outcome(withText(ground.flowOf('POST', reviews), { event: 'COMMENT' }));
     expect(await comments).toBe('allow[1]');
     const approves = ground.outcome(withText(ground.flowOf('POST', reviews), { event: 'APPROVE' }));
-    await eventually(() => ground.desk.list().length, 'a person is asked');
-    expect(ground.desk.list()).toMatchObject([{ effect: 'approve', rule: 'github.effects.bot.ask' }]);
-    await ground.desk.answer('q1', { answer: 'deny', by: 'user 0' });
+    await eventually(() => ground.service.list().length, 'a person is asked');
+    expect(ground.service.list()).toMatchObject([{ effect: 'approve', rule: 'github.effects.bot.ask' }]);
+    await ground.service.answer('q1', { answer: 'deny', by: 'user 0' });
     expect(await approves).toBe('approval.denied');
   });
 
@@ -97,12 +99,12 @@ describe('a person is asked about effects on GitHub', () => {
     const asked = () =>
       ground.outcome(withText(ground.flowOf('POST', 'https://api.github.com/graphql'), { query: document }));
     const [passes, refused] = [asked(), asked()];
-    await eventually(() => ground.desk.list().length === 2, 'a person is asked');
-    expect(ground.desk.list()).toMatchObject([{ effect: 'read', repository: 'acme/widgets' }, {}]);
-    await ground.desk.answer('q1', { answer: 'approve', for: 'once', by: 'user 0' });
+    await eventually(() => ground.service.list().length === 2, 'a person is asked');
+    expect(ground.service.list()).toMatchObject([{ effect: 'read', repository: 'acme/widgets' }, {}]);
+    await ground.service.answer('q1', { answer: 'approve', for: 'once', by: 'user 0' });
     expect(await passes).toBe('allow[1]');
     ground.policy = { ...reading, githubEffects: { bot: new Set(), user: new Set() } };
-    await ground.desk.answer('q2', { answer: 'approve', for: 'once', by: 'user 0' });
+    await ground.service.answer('q2', { answer: 'approve', for: 'once', by: 'user 0' });
     expect(await refused).toBe('github.effect');
   });
 
@@ -114,12 +116,12 @@ describe('a person is asked about effects on GitHub', () => {
     const sandbox = { repos: ['acme/widgets', 'acme/gears'] };
     const flow = ground.flowOf('POST', 'https://api.github.com/graphql', { sandbox });
     const held = ground.outcome(withText(flow, { query: document }));
-    await eventually(() => ground.desk.list().length, 'a person is asked about the one');
-    expect(ground.desk.list()).toMatchObject([{ id: 'q1', repository: 'acme/widgets' }]);
-    await ground.desk.answer('q1', { answer: 'approve', for: 'once', by: 'user 0' });
-    await eventually(() => ground.desk.list().length, 'and about the other');
-    expect(ground.desk.list()).toMatchObject([{ id: 'q2', repository: 'acme/gears' }]);
-    await ground.desk.answer('q2', { answer: 'deny', by: 'user 0' });
+    await eventually(() => ground.service.list().length, 'a person is asked about the one');
+    expect(ground.service.list()).toMatchObject([{ id: 'q1', repository: 'acme/widgets' }]);
+    await ground.service.answer('q1', { answer: 'approve', for: 'once', by: 'user 0' });
+    await eventually(() => ground.service.list().length, 'and about the other');
+    expect(ground.service.list()).toMatchObject([{ id: 'q2', repository: 'acme/gears' }]);
+    await ground.service.answer('q2', { answer: 'deny', by: 'user 0' });
     expect(await held).toBe('approval.denied');
   });
 
@@ -128,7 +130,7 @@ describe('a person is asked about effects on GitHub', () => {
     const ground = openAskingStage(asking);
     const large = { event: 'APPROVE', body: 'x'.repeat(130 * 1024) };
     expect(await ground.outcome(withText(ground.flowOf('POST', reviews), large))).toBe('limit.body-size');
-    expect(ground.desk.list()).toEqual([]);
+    expect(ground.service.list()).toEqual([]);
     const comment = { ...large, event: 'COMMENT' };
     expect(await ground.outcome(withText(ground.flowOf('POST', reviews), comment))).toBe('allow[1]');
   });

@@ -22,7 +22,7 @@ const dnsName = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0
 const endsInNumber = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const fieldValue = /^[\x20-\x7e]*$/;
-/** Written by the gateway. Some servers give Transfer-Encoding, as a wish: the object goes out with its length. */
+/** The gateway writes these itself. Some servers ask for Transfer-Encoding; the object goes out with its length instead. */
 const ownFields = new Set([
   'connection',
   'content-length',

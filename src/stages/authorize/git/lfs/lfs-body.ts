@@ -52,7 +52,7 @@ function jsonOf(body: Buffer): unknown {
 }
 
 function tooLarge(maxBytes: number): Refusal {
-  return new Refusal('limit.body-size', `a request of git-lfs of this kind has at most ${maxBytes} bytes`, {
+  return new Refusal('limit.body-size', `a git-lfs request of this kind may have at most ${maxBytes} bytes`, {
     rule: 'built-in: bounded LFS requests',
     hint: 'Ask for fewer objects at a time.',
   });

@@ -14,7 +14,7 @@ export function notAllowed(message: string, rule: string, hint: string): Refusal
 }
 
 export function badTicket(): Refusal {
-  return new Refusal('lfs.ticket', 'this address of an LFS object is not good here, or not any more', {
+  return new Refusal('lfs.ticket', 'this address of an LFS object has expired, or was given to another sandbox', {
     rule: 'built-in: an LFS address is for one sandbox, object, method and time',
     hint: 'Run the git-lfs command again.',
   });

@@ -7,7 +7,7 @@ import type { ArgumentValues } from './argument-values.ts';
 import type { GraphqlInputs, InputField } from './graphql-inputs.ts';
 import { readNodeId } from './node-id.ts';
 import { notJudged, notTied } from './refuse-graphql.ts';
-import type { Place } from './walk-selection.ts';
+import type { SelectionPlace } from './walk-selection.ts';
 
 /** What a root field asks for. */
 export interface RootAsk {
@@ -19,7 +19,7 @@ export interface RootAsk {
   /** Nodes that must be tied. */
   readonly ids: readonly string[];
   /** How its selection begins; null: it has none that needs to be walked. */
-  readonly start: Pick<Place, 'view' | 'bound'> | null;
+  readonly start: Pick<SelectionPlace, 'view' | 'bound'> | null;
   /** The input of a mutation. */
   readonly input: ArgumentValues | null;
 }

@@ -14,7 +14,7 @@ import { effectNotAllowed } from '../demand-effect.ts';
 import type { GraphqlType, GraphqlTypes, View } from './graphql-types.ts';
 import { notJudged } from './refuse-graphql.ts';
 
-export interface Place {
+export interface SelectionPlace {
   readonly type: string;
   readonly view: View;
   /** Whether it is the very thing that was bound to a repository of the sandbox, not one that it leads to. */
@@ -60,12 +60,12 @@ export class SelectionWalk {
   }
 
   /** Throws for the first thing that may not be selected. */
-  selects(field: FieldNode, place: Place): void {
+  selects(field: FieldNode, place: SelectionPlace): void {
     if (field.selectionSet === undefined) throw notJudged(`${field.name.value} needs a selection of fields`);
     this.#walk(field.selectionSet.selections, place);
   }
 
-  #walk(selections: readonly SelectionNode[], place: Place): void {
+  #walk(selections: readonly SelectionNode[], place: SelectionPlace): void {
     const type = this.#typeOf(place);
     this.#each(
       selections,
@@ -75,7 +75,7 @@ export class SelectionWalk {
     );
   }
 
-  #field(field: FieldNode, type: GraphqlType, place: Place): void {
+  #field(field: FieldNode, type: GraphqlType, place: SelectionPlace): void {
     const name = field.name.value;
     if (name === '__typename') return;
     const inView = place.view === 'full' || type.facts === null || type.facts.has(name);
@@ -89,12 +89,12 @@ export class SelectionWalk {
   }
 
   /** A repository is seen whole only where it was bound; where something merely leads to one, it may be another. */
-  #viewInside(type: string, place: Place): View {
+  #viewInside(type: string, place: SelectionPlace): View {
     if (type === 'Query' || type === 'Mutation') throw notJudged(`a fragment on ${type} stands below the root`);
     return type === 'Repository' && !place.bound ? 'ref' : place.view;
   }
 
-  #typeOf({ type: name }: Place): GraphqlType {
+  #typeOf({ type: name }: SelectionPlace): GraphqlType {
     const type = this.#types.get(name);
     if (type === undefined) {
       throw notJudged(`the type ${name} is not one that a sandbox may select`);
@@ -154,7 +154,7 @@ export function refuseDirectives(node: {
   if (other !== undefined) throw notJudged(`the directive @${other.name.value} is not understood`);
 }
 
-function notInView(type: GraphqlType, field: string, place: Place): Error {
+function notInView(type: GraphqlType, field: string, place: SelectionPlace): Error {
   const known = type.leaves.has(field) || type.edges.has(field);
   if (known && place.view === 'ref') {
     const seen = [...(type.facts ?? [])].sort().join(', ') || 'nothing';

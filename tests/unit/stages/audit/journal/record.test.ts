@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import { Refusal } from '../../../../../src/path/refusal.ts';
-import { describeFlow, type Outcome } from '../../../../../src/stages/audit/journal/record.ts';
+import { describeFlow, type RecordedOutcome } from '../../../../../src/stages/audit/journal/record.ts';
 import { arrivedFlow, forwardedFlow } from '../flow-fixture.ts';
 
-const allowed: Outcome = { verdict: 'allowed', status: 200, refusal: null, error: null };
+const allowed: RecordedOutcome = { verdict: 'allowed', status: 200, refusal: null, error: null };
 
-function refused(refusal: Refusal): Outcome {
+function refused(refusal: Refusal): RecordedOutcome {
   return { verdict: 'refused', status: refusal.status, refusal, error: null };
 }
 
@@ -68,7 +68,12 @@ describe('a record says what happened', () => {
   });
 
   test('a fault of ours is internal.error with its message', () => {
-    const outcome: Outcome = { verdict: 'failed', status: 500, refusal: null, error: new TypeError('x is undefined') };
+    const outcome: RecordedOutcome = {
+      verdict: 'failed',
+      status: 500,
+      refusal: null,
+      error: new TypeError('x is undefined'),
+    };
     expect(describeFlow(forwardedFlow(), outcome)).toMatchObject({ code: 'internal.error', reason: 'x is undefined' });
   });
 

@@ -89,7 +89,7 @@ describe('what only looks like git is refused, whosever repository it names', ()
     expect(dumb.hint).toContain('smart HTTP');
     const odd = refusalOf(() => find('PUT', '/acme/widgets.git/git-receive-pack'));
     expect(odd.message).toBe(
-      'PUT /acme/widgets.git/git-receive-pack names a git service of github.com in a form git never uses',
+      'PUT /acme/widgets.git/git-receive-pack looks like git on github.com, but git never sends it in this form',
     );
   });
 });

@@ -99,7 +99,7 @@ describe('a write is judged by the rules of a push', () => {
   test('a ref write that nobody can judge is refused, and says how to do it', async () => {
     await expect(judge('POST', '/merge-upstream', { branch: 'work' })).rejects.toMatchObject({
       code: 'repo.operation-not-judged',
-      hint: expect.stringContaining('push it by git'),
+      hint: expect.stringContaining('push it with git'),
     });
   });
 

@@ -369,7 +369,7 @@ describe('a compressed answer that the client did not ask for may be a file, who
     ['plain was asked for', 'identity'],
     ['another coding was', 'br'],
     ['it was refused', 'gzip;q=0, br'],
-  ])('it is passed on as it came, head and all: %s', async (_what, wish) => {
+  ])('it is passed on as it came, head and all: %s', async (_what, accepts) => {
     for (const form of ['wire', 'payload'] as const) {
       const end = new ClientEnd(form);
       const fields: [string, string][] = [
@@ -378,7 +378,7 @@ describe('a compressed answer that the client did not ask for may be a file, who
         ['ETag', '"abc"'],
         ['Content-MD5', 'AA=='],
       ];
-      const outgoing: [string, string][] = wish === undefined ? [] : [['Accept-Encoding', wish]];
+      const outgoing: [string, string][] = accepts === undefined ? [] : [['Accept-Encoding', accepts]];
       const writer = scrubbed(end, { outgoing }).respond(head({ kind: 'length', bytes: archive.length }, fields));
       await pour(writer, archive, [1, 1, 1, 10, 3]);
       writer.end(null);

@@ -78,8 +78,9 @@ describe('a circuit opens', () => {
     expect(ask()).toMatchObject({
       code: 'upstream.circuit-open',
       status: 502,
-      message: 'api.example is left alone for now: 5 failures in a row (it was too slow), the first 3 s ago',
-      hint: 'One request tries again in 1 s. The operator finds the failures in the journal.',
+      message:
+        'the gateway has stopped calling api.example for now: 5 failures in a row (it was too slow), the first 3 s ago',
+      hint: 'Try again in 1 s. The operator finds the failures in the journal.',
       retryAfterSeconds: 1,
     });
   });

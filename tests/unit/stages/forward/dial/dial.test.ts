@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseHostPattern } from '../../../../../src/policy/host-pattern.ts';
 import { Dialler } from '../../../../../src/stages/forward/dial/dial.ts';
-import { type Lookup, LookupTooSlow } from '../../../../../src/stages/forward/dial/find-upstream.ts';
+import { type AddressLookup, LookupTooSlow } from '../../../../../src/stages/forward/dial/find-upstream.ts';
 import { handMadePolicy } from '../../../../support/hand-made-policy.ts';
 
 let silent: Server;
@@ -19,7 +19,7 @@ afterAll(() => {
 });
 
 function diallerWith(
-  lookup: Lookup,
+  lookup: AddressLookup,
   connectTimeoutMs: number,
 ): { readonly dialler: Dialler; readonly dials: boolean[] } {
   const base = handMadePolicy({ allow: [{ host: 'pinned.example' }] });
@@ -41,7 +41,7 @@ function diallerWith(
   return { dialler, dials };
 }
 
-const never: Lookup = () => new Promise(() => {});
+const never: AddressLookup = () => new Promise(() => {});
 
 describe('reaching an upstream takes no longer than it may', () => {
   test('a look-up that never ends is given up in the time for connecting', async () => {
@@ -56,7 +56,8 @@ describe('reaching an upstream takes no longer than it may', () => {
   });
 
   test('and while there is time to connect: what comes of it is not the fault of the upstream', async () => {
-    const late: Lookup = () => new Promise((done) => setTimeout(done, 360, [{ address: '127.0.0.1', family: 4 }]));
+    const late: AddressLookup = () =>
+      new Promise((done) => setTimeout(done, 360, [{ address: '127.0.0.1', family: 4 }]));
     await expect(diallerWith(late, 400).dialler.open('far.example', 443, 'sbx')).rejects.toMatchObject({
       code: 'upstream.timeout',
       cause: expect.any(LookupTooSlow),
@@ -65,7 +66,7 @@ describe('reaching an upstream takes no longer than it may', () => {
 
   test('one that fails after it was given up disturbs nobody', async () => {
     let fail: (error: Error) => void = () => {};
-    const late: Lookup = () => new Promise((_resolve, reject) => (fail = reject));
+    const late: AddressLookup = () => new Promise((_resolve, reject) => (fail = reject));
     await expect(diallerWith(late, 10).dialler.open('far.example', 443, 'sbx')).rejects.toMatchObject({
       code: 'upstream.timeout',
     });

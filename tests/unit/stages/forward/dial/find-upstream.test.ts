@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { parseHostPattern } from '../../../../../src/policy/host-pattern.ts';
-import { type Lookup, pinnedUpstream, resolveUpstream } from '../../../../../src/stages/forward/dial/find-upstream.ts';
+import {
+  type AddressLookup,
+  pinnedUpstream,
+  resolveUpstream,
+} from '../../../../../src/stages/forward/dial/find-upstream.ts';
 import { handMadePolicy } from '../../../../support/hand-made-policy.ts';
 
 const answering =
-  (...addresses: string[]): Lookup =>
+  (...addresses: string[]): AddressLookup =>
   async () =>
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
@@ -46,7 +50,7 @@ describe('a name is resolved, its addresses judged, and only those handed out th
   });
 
   test('a name that does not resolve', async () => {
-    const failing: Lookup = async () => {
+    const failing: AddressLookup = async () => {
       throw new Error('ENOTFOUND');
     };
     await expect(resolveUpstream('a.example', 443, failing)).rejects.toMatchObject({ code: 'upstream.unresolved' });

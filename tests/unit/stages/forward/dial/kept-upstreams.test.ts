@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { type Kept, KeptUpstreams } from '../../../../../src/stages/forward/dial/kept-upstreams.ts';
+import { type KeptUpstream, KeptUpstreams } from '../../../../../src/stages/forward/dial/kept-upstreams.ts';
 
 function open(most?: number) {
   const kept = new KeptUpstreams(most);
   const gone: string[] = [];
-  const one = (sandboxId: string, name: string): Kept => ({
+  const one = (sandboxId: string, name: string): KeptUpstream => ({
     sandboxId,
     letGo: () => gone.push(`${sandboxId} ${name}`),
   });
-  const keep = (sandboxId: string, name: string): Kept => {
+  const keep = (sandboxId: string, name: string): KeptUpstream => {
     const made = one(sandboxId, name);
     kept.add(made);
     return made;

@@ -23,5 +23,5 @@ test('a place that only an upstream named is not named to the sandbox, but when 
     told = error;
   }
   expect(told).toMatchObject({ code: 'upstream.circuit-open', retryAfterSeconds: 7, cause: refusal });
-  expect((told as Refusal).message).toBe('the storage that api.example names could not be reached');
+  expect((told as Refusal).message).toBe('api.example named a storage server that could not be reached');
 });

@@ -3,7 +3,7 @@ import type { DockerApi } from '../../../../../src/kit/docker/docker-api.ts';
 import { DockerError } from '../../../../../src/kit/docker/docker-error.ts';
 import { createLog } from '../../../../../src/kit/text/log.ts';
 import { LabelledContainers } from '../../../../../src/stages/identify/docker/labelled-containers.ts';
-import type { Registration } from '../../../../../src/stages/identify/registry/registration.ts';
+import type { RegistrationRequest } from '../../../../../src/stages/identify/registry/registration.ts';
 import type { SandboxRegistry } from '../../../../../src/stages/identify/registry/registry.ts';
 import type { SandboxRecord } from '../../../../../src/stages/identify/registry/sandbox-record.ts';
 import { eventually } from '../../../../support/eventually.ts';
@@ -42,7 +42,7 @@ const api = {
   },
 } as unknown as DockerApi;
 
-async function witness(asked: Registration): Promise<Registration> {
+async function witness(asked: RegistrationRequest): Promise<RegistrationRequest> {
   const { name, startedAt } = running.get(asked.containerId!)!;
   return {
     ...asked,

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { type Registration, readRegistration } from '../../../../../src/stages/identify/registry/registration.ts';
+import {
+  type RegistrationRequest,
+  readRegistration,
+} from '../../../../../src/stages/identify/registry/registration.ts';
 import { RegistrationError } from '../../../../../src/stages/identify/registry/registration-error.ts';
 
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
 const context = { knownCredentials: new Set(['github', 'anthropic']), nowMs };
 
-function read(input: unknown): Registration {
+function read(input: unknown): RegistrationRequest {
   return readRegistration(input, context);
 }
 

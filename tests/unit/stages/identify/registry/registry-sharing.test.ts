@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Registration } from '../../../../../src/stages/identify/registry/registration.ts';
+import type { RegistrationRequest } from '../../../../../src/stages/identify/registry/registration.ts';
 import { toPublic } from '../../../../../src/stages/identify/registry/sandbox-record.ts';
 import { TestClock } from '../../../../support/memory-registry.ts';
 import {
@@ -151,7 +151,7 @@ describe('sandboxes with a door of their own', () => {
   });
 
   test('a container is asked about where it runs, and nowhere else', async () => {
-    const witness = async (asked: Registration): Promise<Registration> => ({
+    const witness = async (asked: RegistrationRequest): Promise<RegistrationRequest> => ({
       ...asked,
       containerId: 'ab'.repeat(32),
       containerIp: '172.18.0.5',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Registration } from '../../../../../src/stages/identify/registry/registration.ts';
+import type { RegistrationRequest } from '../../../../../src/stages/identify/registry/registration.ts';
 import { ConflictError, RegistrationError } from '../../../../../src/stages/identify/registry/registration-error.ts';
 import { toPublic } from '../../../../../src/stages/identify/registry/sandbox-record.ts';
 import { openTestRegistry, type TestRegistry } from '../../../../support/memory-registry.ts';
@@ -116,7 +116,7 @@ describe('what is in use is never taken over', () => {
 
 describe('a container', () => {
   const container = { name: 'agent', network: null, mac: null, pid: 7, startedAt: '2026-01-01T00:00:00Z' };
-  const witness = async (asked: Registration): Promise<Registration> => ({
+  const witness = async (asked: RegistrationRequest): Promise<RegistrationRequest> => ({
     ...asked,
     containerId: 'ab'.repeat(32),
     container,

@@ -55,17 +55,17 @@ describe('an answer that is odd in what it need not say', () => {
 });
 
 test('no coding is asked for: a token in one that cannot be read would be lost', async () => {
-  let wish: string | undefined;
+  let accepts: string | undefined;
   const { call } = ground.deps;
   const deps = {
     ...ground.deps,
     call: (asked: Parameters<typeof call>[0]) => {
-      wish = asked.outgoing.headers.get('accept-encoding');
+      accepts = asked.outgoing.headers.get('accept-encoding');
       return call(asked);
     },
   };
   await openKnownLogin('anthropic', { kind: 'login', agent: 'claude', path: null, provider: null }, deps).current();
-  expect(wish).toBe('identity');
+  expect(accepts).toBe('identity');
 });
 
 test('one that takes its time is waited for when the gateway stops: the old token is spent', async () => {

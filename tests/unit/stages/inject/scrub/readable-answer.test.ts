@@ -20,16 +20,16 @@ describe('an upstream is only offered codings that can be read', () => {
     ['identity;q=0', 'identity'],
     ['*;q=0', 'identity'],
     [',, gzip,', 'gzip'],
-  ])('%s: %s', (value, wish) => {
-    expect(readableCodings(value)).toBe(wish);
+  ])('%s: %s', (value, coding) => {
+    expect(readableCodings(value)).toBe(coding);
   });
 
   test('whatever a client asks for, nothing else goes out', () => {
     const coding = fc.constantFrom('gzip', 'zstd', 'br', '*', 'identity', 'x', 'deflate', 'gzip zstd', 'zstd;gzip');
     const weight = fc.constantFrom('', ';q=0', ';q=0.3', '; Q=1', ';q=x');
     fc.assert(
-      fc.property(fc.array(fc.tuple(coding, weight), { maxLength: 6 }), (wishes) => {
-        const out = readableCodings(wishes.map((wish) => wish.join('')).join(','));
+      fc.property(fc.array(fc.tuple(coding, weight), { maxLength: 6 }), (codings) => {
+        const out = readableCodings(codings.map((coding) => coding.join('')).join(','));
         for (const one of out.split(',')) {
           expect(['gzip', 'deflate', 'br', 'identity']).toContain(one.split(';')[0]!.trim());
         }

@@ -11,8 +11,9 @@ test('git-lfs is told in the field that it shows, with the fields of every refus
   const { status, headers, body } = rendered('https://github.com/a/b.git/info/lfs/door/abcdefghijklmnop');
   expect([status, headers.get('content-type')]).toEqual([403, 'application/vnd.git-lfs+json']);
   expect(JSON.parse(body.toString())).toMatchObject({
-    message: 'this address of an LFS object is not good here, or not any more. Run the git-lfs command again.',
-    error: 'this address of an LFS object is not good here, or not any more',
+    message:
+      'this address of an LFS object has expired, or was given to another sandbox. Run the git-lfs command again.',
+    error: 'this address of an LFS object has expired, or was given to another sandbox',
     code: 'lfs.ticket',
     request_id: 'r1',
   });
