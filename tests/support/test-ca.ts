@@ -1,9 +1,8 @@
-// The certificate authority of the pretend internet, with its root in a file: real TLS servers on loopback present its
-// certificates.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+// A certificate authority for the far side of the internet: real TLS servers on loopback present its certificates.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makePretendCa } from '../../src/prove/internet/pretend-ca.ts';
 import { afterThisFile } from './after-this-file.ts';
 
 export interface TestCa {
@@ -14,16 +13,41 @@ export interface TestCa {
 }
 
 export function makeTestCa(): TestCa {
-  const ca = makePretendCa();
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-ca-'));
   afterThisFile(() => rmSync(directory, { recursive: true, force: true }));
-  const path = join(directory, 'ca.pem');
-  writeFileSync(path, ca.certificate);
+  const openssl = (...args: string[]): void => {
+    execFileSync('openssl', args, { cwd: directory, stdio: 'pipe' });
+  };
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  openssl('req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', '3', '-subj', '/CN=far side');
+  let issued = 0;
   return {
-    path,
-    issue([name, ...others], days) {
-      if (name === undefined) throw new Error('a certificate needs a name');
-      return ca.issue([name, ...others], days);
+    path: join(directory, 'ca.pem'),
+    issue(names, days = 2) {
+      const stem = `leaf-${++issued}`;
+      writeFileSync(join(directory, `${stem}.ext`), `subjectAltName=${names.map((name) => `DNS:${name}`).join(',')}\n`);
+      openssl('req', '-new', ...newKey, '-keyout', `${stem}.key`, '-out', `${stem}.csr`, '-subj', '/CN=leaf');
+      openssl(
+        'x509',
+        '-req',
+        '-in',
+        `${stem}.csr`,
+        '-CA',
+        'ca.pem',
+        '-CAkey',
+        'ca.key',
+        '-CAcreateserial',
+        '-days',
+        String(days),
+        '-extfile',
+        `${stem}.ext`,
+        '-out',
+        `${stem}.pem`,
+      );
+      return {
+        key: readFileSync(join(directory, `${stem}.key`), 'utf8'),
+        cert: readFileSync(join(directory, `${stem}.pem`), 'utf8'),
+      };
     },
   };
 }

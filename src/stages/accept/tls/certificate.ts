@@ -115,22 +115,13 @@ export function issueClientCertificate(uri: string, subject: Subject, issuer: Is
 }
 
 /** A server certificate (DER) for one DNS name, or for one address. */
-export function issueLeafCertificate(
-  host: string,
-  subject: Subject,
-  issuer: Issuer,
-  from: Date,
-  until: Date,
-  otherHosts: readonly string[] = [],
-): Buffer {
+export function issueLeafCertificate(host: string, subject: Subject, issuer: Issuer, from: Date, until: Date): Buffer {
   // A name that is too long for a common name has an empty subject, and then RFC 5280 wants the SAN critical.
   const named = host.length <= maxCommonName;
-  const names = [host, ...otherHosts].map(
-    (name) => new GeneralName(isIP(name) === 0 ? { dNSName: name } : { iPAddress: name }),
-  );
+  const san = new GeneralName(isIP(host) === 0 ? { dNSName: host } : { iPAddress: host });
   return issue(named ? nameOf(host) : new Name(), issuer, subject, from, until, [
     ...leafUsage,
-    extension(id_ce_subjectAltName, !named, new SubjectAlternativeName(names)),
+    extension(id_ce_subjectAltName, !named, new SubjectAlternativeName([san])),
   ]);
 }
 
