@@ -1,6 +1,6 @@
 // Puts a message on a socket in as few writes as it takes. A head waits for the first bytes of its body; large pieces
-// that arrive in one turn of the event loop leave together (a read of 64 KiB comes as four TLS records, and four writes
-// cost nearly four times what one does). Small pieces, events of a stream, are never held.
+// that arrive in one turn of the event loop leave together. Small pieces, events of a stream, are never held.
+import { TurnCork } from '../turn-cork.ts';
 import { encodeMessage } from './write-head.ts';
 
 /** What is needed of a socket. */
@@ -13,16 +13,16 @@ export interface Sink {
 
 /** Below this, copying head and body into one buffer is cheaper than two writes. */
 const joinBytes = 16 * 1024;
-const largeBytes = 8 * 1024;
 
 export class MessageWriter {
   readonly #sink: Sink;
+  readonly #turn: TurnCork;
   #head: string;
-  #corked = false;
 
   /** `head` may be empty: then it is written body alone. */
   constructor(sink: Sink, head: string) {
     this.#sink = sink;
+    this.#turn = new TurnCork(sink);
     this.#head = head;
   }
 
@@ -32,9 +32,9 @@ export class MessageWriter {
     if (head !== '') {
       this.#head = '';
       if (chunk.length <= joinBytes) return this.#sink.write(encodeMessage(head, chunk));
-      this.#corkForThisTurn();
+      this.#turn.hold();
       this.#sink.write(head, 'latin1');
-    } else if (chunk.length >= largeBytes) this.#corkForThisTurn();
+    } else this.#turn.before(chunk);
     return this.#sink.write(chunk);
   }
 
@@ -45,16 +45,4 @@ export class MessageWriter {
     this.#head = '';
     this.#sink.write(head, 'latin1');
   }
-
-  #corkForThisTurn(): void {
-    if (this.#corked) return;
-    this.#corked = true;
-    this.#sink.cork();
-    setImmediate(this.#uncork);
-  }
-
-  readonly #uncork = (): void => {
-    this.#corked = false;
-    this.#sink.uncork();
-  };
 }

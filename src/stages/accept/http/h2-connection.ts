@@ -21,6 +21,8 @@ export type OnH2Request = (request: RawRequest, exchange: Exchange) => void;
 const endStreamFlag = 0x1;
 /** What may come of a body that nobody reads, as on HTTP/1.1. */
 const streamWindowBytes = 256 * 1024;
+/** What may be under way of all of them. The 64 KiB of the protocol would be given back after every other frame. */
+const sessionWindowBytes = 1024 * 1024;
 
 export class H2Connection implements Perishable, StreamHost {
   /** It looks at itself whenever the sweeper comes by. */
@@ -55,6 +57,7 @@ export class H2Connection implements Perishable, StreamHost {
     this.#flood = new H2Flood(nowMs);
     this.#intake = new ClientIntake(transport);
     this.#session = http2().performServerHandshake(socket, sessionOptions(settings.headBytes));
+    this.#session.setLocalWindowSize(sessionWindowBytes);
     this.#session.on(
       'stream',
       (stream: ServerHttp2Stream, _headers: IncomingHttpHeaders, flags: number, raw: string[]) =>

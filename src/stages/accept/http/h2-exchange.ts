@@ -8,6 +8,7 @@ import type { Refusal } from '../../../path/refusal.ts';
 import { fieldsOfHttp2, toHttp2 } from '../../../protocols/http/http2-fields.ts';
 import { http2 } from '../../../protocols/http/http2-module.ts';
 import { mayTrail } from '../../../protocols/http1/trailer-fields.ts';
+import { holdMuchUnsent, TurnCork } from '../../../protocols/turn-cork.ts';
 import { bodyTooLarge, fieldTooLate, noBodyComes, nothingTaken } from '../request-faults.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
 
@@ -54,6 +55,7 @@ export class H2Exchange implements Exchange {
     this.#stream = stream;
     this.#expectsContinue = expectsContinue;
     this.requestFraming = requestFraming;
+    holdMuchUnsent(stream);
     stream.on('trailers', (trailers: IncomingHttpHeaders) => {
       this.#requestTrailers = listOf(trailers);
     });
@@ -239,11 +241,13 @@ class StreamWriter implements BodyWriter {
   onDrain: (() => void) | null = null;
   readonly #stream: ServerHttp2Stream;
   readonly #events: StreamEvents;
+  readonly #turn: TurnCork;
   #trailers: HeaderList | null = null;
 
   constructor(stream: ServerHttp2Stream, events: StreamEvents) {
     this.#stream = stream;
     this.#events = events;
+    this.#turn = new TurnCork(stream);
     stream.once('wantTrailers', () => {
       if (isGone(stream)) return;
       try {
@@ -258,6 +262,7 @@ class StreamWriter implements BodyWriter {
   write(chunk: Buffer): boolean {
     if (this.#stream.destroyed) return true;
     this.#events.onBytes(chunk.length);
+    this.#turn.before(chunk);
     const more = this.#stream.write(chunk);
     if (!more) this.#events.onStalled();
     return more;

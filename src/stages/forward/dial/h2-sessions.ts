@@ -152,6 +152,10 @@ export class H2Sessions {
       createConnection: () => dialled.socket,
       settings: { enablePush: false, initialWindowSize: streamWindowBytes },
     });
+    // Of all streams together: the 64 KiB of the protocol would be given back after every other frame.
+    const widen = (): void => session.setLocalWindowSize(streamWindowBytes);
+    if (session.connecting) session.once('connect', widen);
+    else widen();
     const parts = { sweeper: this.#sweeper, kept: this.#kept };
     const upstream = new H2Upstream(key.slice(0, key.indexOf(' ')), session, dialled, parts);
     if (isCurrent) this.#live.set(key, upstream);

@@ -10,6 +10,7 @@ import type { Forwarded } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { fieldsOfHttp2, toHttp2 } from '../../../protocols/http/http2-fields.ts';
 import { http2 } from '../../../protocols/http/http2-module.ts';
+import { holdMuchUnsent, TurnCork } from '../../../protocols/turn-cork.ts';
 import { endToEnd } from '../answer/end-to-end.ts';
 import type { H2Upstream } from '../dial/h2-sessions.ts';
 import {
@@ -107,6 +108,8 @@ class H2Relay implements Perishable {
 
   #requestWriter(stream: ClientHttp2Stream): BodyWriter {
     let trailers: HeaderList | null = null;
+    const turn = new TurnCork(stream);
+    holdMuchUnsent(stream);
     stream.on('wantTrailers', () =>
       this.#orBreakOff(() => stream.sendTrailers(trailers === null ? {} : toHttp2(trailers))),
     );
@@ -114,7 +117,9 @@ class H2Relay implements Perishable {
       onDrain: null,
       write: (chunk) => {
         this.#touch();
-        return stream.destroyed ? true : stream.write(chunk);
+        if (stream.destroyed) return true;
+        turn.before(chunk);
+        return stream.write(chunk);
       },
       flush: () => {},
       end: (fields) => {

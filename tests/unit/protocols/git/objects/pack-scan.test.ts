@@ -90,7 +90,12 @@ describe('a pack that lies is refused', () => {
 
   test('a wrong checksum', () => malformed(packOf(parts, { checksum: Buffer.alloc(20) })));
   test('more objects than announced', () => malformed(packOf(parts, { count: 4 })));
-  test('fewer objects than announced', () => malformed(packOf(parts, { count: 6 })));
+  test('fewer objects than announced', async () => {
+    // The checksum is read as the head of one more object, and what it claims by chance may be too large to begin with.
+    await expect(scan(packOf(parts, { count: 6 }))).rejects.toMatchObject({
+      code: expect.stringMatching(/^(malformed|too-large)$/),
+    });
+  });
 
   test.each([
     ['small, longer than it claims', { code: 3, content: small, size: small.length - 1 }],
