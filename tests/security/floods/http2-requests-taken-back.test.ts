@@ -51,6 +51,9 @@ test('the connection is closed with a word, once in the journal, and the far sid
   await eventually(() => peer.closed, 'the connection is closed');
   expect(goawayCode(peer)).toBe(enhanceYourCalm);
   await eventually(() => underway === 0, 'nothing goes on at the far side');
+  // The far side may be left before the last records are written.
+  const takenBack = async () => (await gateway.journal()).filter(({ path }) => path === '/taken-back');
+  await eventually(async () => (await takenBack()).length >= begun, 'every request that went on has its record');
   const records = await gateway.journal();
   const floods = records.filter(({ code }) => code === 'limit.http2-flood');
   expect(floods).toHaveLength(1);
@@ -60,7 +63,6 @@ test('the connection is closed with a word, once in the journal, and the far sid
   expect(taken.length).toBeGreaterThan(200);
   expect(taken.length).toBeLessThan(mostStreams);
   expect(new Set(taken.map(({ verdict }) => verdict))).toEqual(new Set(['abandoned']));
-  expect(begun).toBeLessThanOrEqual(taken.length);
 });
 
 test('who takes back what it no longer wants, as clients do, goes on', async () => {
