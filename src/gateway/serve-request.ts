@@ -28,8 +28,8 @@ export interface ServePorts {
 export interface RequestServer {
   serve(arrival: Arrival): string | null;
   admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
-  /** Would it be admitted? Leaves no record: for what was refused and written down a moment ago. */
-  allows(arrival: Arrival): boolean;
+  /** Why it would not be admitted; null: it would. Leaves no record: for what was refused and written down a moment ago. */
+  whyNot(arrival: Arrival): Refusal | null;
   /** Is it to pass undecrypted? Leaves no record: what is not is read, and each request in it has its own. */
   tunnels(arrival: Arrival): boolean;
 }
@@ -142,26 +142,32 @@ export function createRequestServer(ports: ServePorts): RequestServer {
     }
   }
 
-  function permits(arrival: Arrival): Permission | null {
+  function permits(arrival: Arrival): Permission | Refusal {
     const flow = arrive(arrival);
     try {
       ports.requireJournal();
       const admitted = ports.admission.run(flow);
       if (!(admitted instanceof Promise)) return admitted.permission;
       admitted.catch(() => {});
-      return null;
-    } catch {
-      // A refusal, or a fault of ours, which is a refusal as well.
-      return null;
+      return ourFault(new Error('admission must be decided at once'));
+    } catch (error) {
+      // A fault of ours is a refusal as well.
+      return error instanceof Refusal ? error : ourFault(error);
     } finally {
       flow.trail.end();
     }
   }
 
-  const allows = (arrival: Arrival): boolean => permits(arrival) !== null;
-  const tunnels = (arrival: Arrival): boolean => permits(arrival)?.tunnel === true;
+  const whyNot = (arrival: Arrival): Refusal | null => {
+    const judged = permits(arrival);
+    return judged instanceof Refusal ? judged : null;
+  };
+  const tunnels = (arrival: Arrival): boolean => {
+    const judged = permits(arrival);
+    return !(judged instanceof Refusal) && judged.tunnel;
+  };
 
-  return { serve, admit, allows, tunnels };
+  return { serve, admit, whyNot, tunnels };
 }
 
 function ourFault(cause: unknown): Refusal {

@@ -30,6 +30,7 @@ import {
   approvalsSection,
   auditSection,
   defaultProxyDoors,
+  dnsSection,
   dockerSection,
   githubSection,
   gitSection,
@@ -58,6 +59,7 @@ const sections = strictKeys({
   policy: section,
   github: section,
   git: section,
+  dns: section,
   docker: section,
   limits: section,
   budgets: section,
@@ -82,6 +84,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const policy = compilePolicySection(document.policy, findings);
   const approvals = findings.check(approvalsSection, document.approvals ?? {}, ['approvals']);
   const git = findings.check(gitSection, document.git ?? {}, ['git']);
+  const dns = findings.check(dnsSection, document.dns ?? {}, ['dns']);
   const docker = findings.check(dockerSection, document.docker ?? {}, ['docker']);
   const limits = compileLimits(document.limits, findings);
   const budgets = compileBudgets(document.budgets, findings);
@@ -116,6 +119,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     !github ||
     !git ||
     !approvals ||
+    !dns ||
     !docker ||
     !limits ||
     !budgets ||
@@ -140,6 +144,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     githubAsks: asks,
     gitHosts: new Set([...allow.gitHosts, ...git.hosts]),
     publicFetch: git.public_fetch,
+    dns,
     docker: { socket: docker.socket, registerLabelled: docker.register_labelled, network: docker.network ?? null },
     limits,
     approvals: {

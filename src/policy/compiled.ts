@@ -313,6 +313,8 @@ export interface CompiledPolicy {
   readonly gitHosts: ReadonlySet<string>;
   /** Whether repositories that are not the sandbox's may be fetched, without a credential. */
   readonly publicFetch: boolean;
+  /** What a sandbox with a door of its own is told of a name that is not allowed: an address where it is refused in words, or nothing. */
+  readonly dns: { readonly unknown: 'answer' | 'nxdomain' };
   readonly limits: Limits;
   readonly approvals: ApprovalSettings;
   readonly budgets: Budgets;

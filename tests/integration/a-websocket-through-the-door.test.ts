@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -191,3 +194,51 @@ test.each(providers)('python websockets talks to $preset through the door', asyn
   await eventually(() => closings.length, 'the far side hears of the close');
   expect(closings[0]).toEqual({ code: 4002, reason: 'done' });
 });
+
+/** Java's own client says `Content-Length: 0` with the upgrade. */
+const javaClient = `
+import java.io.FileInputStream;
+import java.net.*;
+import java.net.http.*;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
+import java.util.concurrent.*;
+import javax.net.ssl.*;
+
+public class Talk {
+  public static void main(String[] args) throws Exception {
+    KeyStore roots = KeyStore.getInstance(KeyStore.getDefaultType());
+    roots.load(null, null);
+    try (FileInputStream pem = new FileInputStream(args[2])) {
+      roots.setCertificateEntry("door", CertificateFactory.getInstance("X.509").generateCertificate(pem));
+    }
+    TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trust.init(roots);
+    SSLContext tls = SSLContext.getInstance("TLS");
+    tls.init(null, trust.getTrustManagers(), null);
+    ProxySelector door = ProxySelector.of(new InetSocketAddress("127.0.0.1", Integer.parseInt(args[1])));
+    CompletableFuture<String> heard = new CompletableFuture<>();
+    WebSocket socket = HttpClient.newBuilder().proxy(door).sslContext(tls).build().newWebSocketBuilder()
+      .buildAsync(URI.create(args[0]), new WebSocket.Listener() {
+        public CompletionStage<?> onText(WebSocket from, CharSequence text, boolean last) {
+          heard.complete(text.toString());
+          return null;
+        }
+      }).get(60, TimeUnit.SECONDS);
+    socket.sendText("from java", true).join();
+    System.out.println(heard.get(60, TimeUnit.SECONDS));
+    System.exit(0);
+  }
+}
+`;
+
+test('the WebSocket of java.net.http connects, which sends the length of a body that is none', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-java-'));
+  writeFileSync(join(folder, 'Talk.java'), javaClient);
+  const { host, socketPath } = providers[0]!;
+  const options = { cwd: folder, env: { PATH: process.env.PATH! }, timeoutMs: 120_000 };
+  expect((await runClient('javac', ['Talk.java'], options)).code).toBe(0);
+  const args = ['Talk', `wss://${host}${socketPath}`, String(gateway.port), gateway.caPath];
+  expect(await runClient('java', args, options)).toMatchObject({ code: 0, stdout: 'from java\n' });
+  rmSync(folder, { recursive: true, force: true });
+}, 240_000);

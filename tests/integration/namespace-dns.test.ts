@@ -19,7 +19,10 @@ let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sallyport-dns-'));
   chmodSync(folder, 0o755);
-  gateway = await startTestGateway({ allow: [{ host }, { host: '*.corp.example.com', tunnel: true }] });
+  gateway = await startTestGateway({
+    dns: { unknown: 'nxdomain' },
+    allow: [{ host }, { host: '*.corp.example.com', tunnel: true }],
+  });
   sandbox = await openNamespaceSandbox(gateway);
 });
 

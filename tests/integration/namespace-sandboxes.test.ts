@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NamespaceSandboxes } from '../../src/gateway/sandboxes/namespace-sandboxes.ts';
 import { Sweeper } from '../../src/kit/sweeper.ts';
+import { Refusal } from '../../src/path/refusal.ts';
 import { Doors } from '../../src/stages/accept/doors/doors.ts';
 import { type Ca, openCa } from '../../src/stages/accept/tls/ca.ts';
 import { makeRecord } from '../../src/stages/identify/registry/make-record.ts';
@@ -44,10 +45,11 @@ beforeEach(async () => {
     ports: {
       serve: () => null,
       admit: () => null,
-      allows: () => false,
+      whyNot: () => new Refusal('domain.not-allowed', 'no'),
       tunnels: () => false,
       confirm: () => null,
       countQuestion: () => null,
+      answersUnknown: () => false,
       contextFor: () => expect.fail('a namespace door has certificates of its own'),
       settings: () => ({ sweeper, ...silent }),
     },

@@ -79,7 +79,7 @@ describe.each(runUsers)('sallyport run as %s', (user) => {
     );
     expect(stdout).toContain('"code":"path.not-allowed"');
     expect(stdout).toContain('"code":"target.literal-address"');
-    expect(stdout).toContain('Could not resolve host: other.example');
+    expect(stdout).toContain('"code":"domain.not-allowed"');
     expect(stdout).toContain("Couldn't connect to server");
     expect(ground.journal(user)).toContainEqual(
       expect.objectContaining({ code: 'target.literal-address', destination: '203.0.113.7:443', verdict: 'refused' }),

@@ -60,7 +60,7 @@ describe('sallyport run --image', () => {
       'curl -sS https://203.0.113.7/; curl -sS -m 5 https://other.example/ 2>&1; curl -sS -m 5 http://203.0.113.7:25/ 2>&1',
     );
     expect(stdout).toContain('is an address: use the name of the host');
-    expect(stdout).toContain('Could not resolve host: other.example');
+    expect(stdout).toContain('"code":"domain.not-allowed"');
     expect(stdout).toContain("Couldn't connect to server");
   });
 

@@ -21,7 +21,9 @@ export interface DnsGround {
   close(): Promise<void>;
 }
 
-export async function openDnsGround(isAllowed: (name: string) => boolean = () => true): Promise<DnsGround> {
+export async function openDnsGround(
+  isAllowed: (name: string) => boolean | 'in-words' = () => true,
+): Promise<DnsGround> {
   const udp = createSocket('udp4');
   udp.bind(0, '127.0.0.1');
   const tcp = createServer();

@@ -26,7 +26,7 @@ export interface DnsPath extends DnsPorts {
   advance(ms: number): void;
 }
 
-export async function openDnsPath(made: HandMadePolicy): Promise<DnsPath> {
+export async function openDnsPath(made: HandMadePolicy, inWords = false): Promise<DnsPath> {
   const { registry, clock } = await openTestRegistry();
   const { record } = await registry.register({ proof: ['socket'] });
   let policy = handMadePolicy(made);
@@ -53,7 +53,12 @@ export async function openDnsPath(made: HandMadePolicy): Promise<DnsPath> {
   });
   const caller = callerFrom({ door: `namespace ${record.id}`, socketOf: record.id });
   const path: DnsPath = {
-    ...createLookup({ ...server, countQuestion: () => null }, caller, () => nowMs),
+    ...createLookup(
+      { ...server, countQuestion: () => null },
+      caller,
+      () => inWords,
+      () => nowMs,
+    ),
     id: record.id,
     records,
     registry,

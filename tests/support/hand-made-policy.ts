@@ -45,6 +45,7 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
   return {
     origin: 'hand-made',
     listen: { proxy: [], mtls: [], gateway: [], dashboard: null, workers: 1 },
+    dns: { unknown: 'answer' },
     docker: { socket: '/var/run/docker.sock', registerLabelled: false, network: null },
     effectsAt: () => [],
     rulesFor: (host) => {

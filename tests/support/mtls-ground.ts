@@ -112,6 +112,7 @@ export async function openMtlsGround(farSide: FarSide | null = null): Promise<Mt
     ...requests,
     confirm: () => null,
     countQuestion: () => null,
+    answersUnknown: () => false,
     contextFor: (name) => leaves.contextFor(name),
     settings: () => ({
       sweeper,

@@ -208,7 +208,8 @@ function connectionCases({ get, post, hidden }: RequestWords): RequestCase[] {
       'refused',
       `${upgrade('Upgrade: websocket', `Content-Length: ${hidden.length}`)}${hidden}`,
     ],
-    ['a WebSocket with a length of nought', 'refused', upgrade('Upgrade: websocket', 'Content-Length: 0')],
+    ['a WebSocket with a nought spelt otherwise', 'refused', upgrade('Upgrade: websocket', 'Content-Length: 00')],
+    ['a WebSocket with two noughts', 'refused', upgrade('Upgrade: websocket', 'Content-Length: 0, 0')],
     [
       'a WebSocket with chunks',
       'refused',

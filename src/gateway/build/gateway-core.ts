@@ -184,6 +184,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
     ports: {
       ...requests,
       countQuestion: createDnsLimits(counting),
+      answersUnknown: () => policy().dns.unknown === 'answer',
       confirm: parts.confirm,
       contextFor: (host) => leaves.contextFor(host),
       settings: () => {

@@ -12,6 +12,7 @@ import { allowPreset, allowRule } from './schema.ts';
 import {
   approvalsSection,
   auditSection,
+  dnsSection,
   dockerSection,
   githubSection,
   gitSection,
@@ -49,6 +50,7 @@ export function policyJsonSchema(): JsonSchema {
     policy: section(policySection),
     github: section(githubSection),
     git: section(gitSection),
+    dns: section(dnsSection),
     docker: section(dockerSection),
     limits: section(limitsSection),
     budgets: section(budgetsSection),

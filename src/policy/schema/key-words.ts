@@ -158,6 +158,9 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   ],
   'git.public_fetch': 'Whether other repositories may be fetched, without a credential.',
 
+  dns: 'What a sandbox is told of names. No question ever leaves the host.',
+  'dns.unknown':
+    'In `run`, a name that is not allowed has an address where the client is refused in words (`answer`), or does not exist (`nxdomain`). On a network that sandboxes share it never exists.',
   docker: 'Docker, where it runs the sandboxes.',
   'docker.socket': 'The absolute path of its socket, or of a view of it (`sallyport docker-view`).',
   'docker.register_labelled': 'Whether containers that carry our labels are registered when they start.',

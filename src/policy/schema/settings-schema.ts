@@ -1,4 +1,4 @@
-// The sections of the document that are plain settings (listen, limits, audit, policy, github, upstream), their
+// The sections of the document that are plain settings (listen, dns, limits, audit, policy, github, upstream), their
 // bounds and their defaults. Never reads a file.
 import { isIP } from 'node:net';
 import * as z from 'zod';
@@ -172,6 +172,13 @@ export const approvalsSection = strictKeys({
   answer_within_seconds: wholeNumber(1, 3600).default(120),
   held: wholeNumber(1, 10_000).default(500),
   held_per_sandbox: wholeNumber(1, 10_000).default(100),
+});
+
+/** Of the doors that belong to one sandbox: on shared networks a name that is not allowed has no address (ADR 049). */
+export const dnsSection = strictKeys({
+  unknown: z
+    .enum(['answer', 'nxdomain'], { error: 'write answer, or nxdomain to say that such a name does not exist' })
+    .default('answer'),
 });
 
 export const gitSection = strictKeys({

@@ -202,7 +202,9 @@ function isWebSocket(request: RawRequest): boolean {
     });
   }
   // Some servers take what follows the head for the new protocol at once, others for a body.
-  if (request.headers.has('content-length') || request.headers.has('transfer-encoding')) {
+  // Zero is no body: Java's client says so with every upgrade.
+  const length = request.headers.get('content-length');
+  if ((length !== undefined && length !== '0') || request.headers.has('transfer-encoding')) {
     throw new Refusal('malformed.framing', 'a WebSocket upgrade has no body');
   }
   return (request.headers.get('connection') ?? '').toLowerCase().includes('upgrade');

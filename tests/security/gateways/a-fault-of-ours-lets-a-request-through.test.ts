@@ -76,6 +76,7 @@ async function openBrokenDoor(broken: StageName | null, how: 'throws' | 'rejects
       }),
       confirm: () => null,
       countQuestion: () => null,
+      answersUnknown: () => false,
       contextFor: () => {
         throw new Error(planted);
       },

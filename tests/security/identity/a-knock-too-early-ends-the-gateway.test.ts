@@ -81,11 +81,12 @@ describe('no connection is accepted that nobody takes up', () => {
     const ports: DoorPorts = {
       serve: never,
       admit: never,
-      allows: never,
+      whyNot: never,
       tunnels: never,
       confirm: () => null,
       contextFor: never,
       countQuestion: never,
+      answersUnknown: never,
       settings: () => ({}) as ReturnType<DoorPorts['settings']>,
       // Each is told that there are too many.
       opened: () => 'limit.connections',

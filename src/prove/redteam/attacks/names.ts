@@ -36,20 +36,30 @@ const works = (shows: string, ...probes: Probe[]): Control => ({
     observed.filter((one) => read(one)?.data.length === 0 || read(one) === null).map(inWords)[0] ?? null,
 });
 
-/** Every answer has one of these codes and carries nothing. */
+/**
+ * Every answer has one of these codes and carries nothing; or, where NXDOMAIN is one of them, an address that is computed from
+ * the name and leads to the door alone, which has written the no down and says it there in words (`dns.unknown`).
+ */
 function judgeCodes(facts: Facts, codes: readonly string[]): AttackFinding {
   if (facts.seen.length > 0) return hole(arrived(facts));
   const said = new Set<string>();
+  const record = facts.journal.find(({ verdict }) => verdict === 'refused');
   for (const observation of facts.observed) {
     const answer = read(observation);
     if (answer === null) return unproven(`no answer: ${inWords(observation)}`);
-    if (answer.data.length > 0) return hole(`answered with ${answer.data.join(', ')}`);
+    const other = answer.data.find(
+      (text) => record === undefined || !codes.includes('NXDOMAIN') || !synthetic.test(text),
+    );
+    if (other !== undefined) return hole(`answered with ${other}`);
+    if (codes.includes('NXDOMAIN') && answer.code === 'NOERROR') {
+      said.add('an address of the door');
+      continue;
+    }
     if (!codes.includes(answer.code)) return unproven(`answered ${answer.code}`);
     said.add(answer.code);
   }
-  const record = facts.journal.find(({ verdict }) => verdict === 'refused');
   return held(
-    `${[...said].join(', ')}, no data${record === undefined ? '' : `; journal ${record.seq}: ${record.code}`}`,
+    `${[...said].join(', ')}, no data of others${record === undefined ? '' : `; journal ${record.seq}: ${record.code}`}`,
   );
 }
 
@@ -73,8 +83,9 @@ export const nameAttacks: readonly Attack[] = [
     'a name that is not allowed',
     ['NXDOMAIN'],
     allowedIsAnswered,
-    ask(dnsQuery(foreignHost, 'A')),
-    ask(dnsQuery(foreignHost, 'AAAA')),
+    // A name of its own: one that was asked a moment ago is not written down again.
+    ask(dnsQuery(`zero.${foreignHost}`, 'A')),
+    ask(dnsQuery(`zero.${foreignHost}`, 'AAAA')),
   ),
   queryAttack(
     'dns-other-resolver',

@@ -5,8 +5,11 @@ import { type Answer, encode } from 'dns-packet';
 import { syntheticAddresses } from '../../../kit/synthetic-address.ts';
 import { type DnsQuestion, rcodes, readQuery } from './dns-query.ts';
 
-/** May this sandbox know this name. `type` as the records are called, e.g. `AAAA`; for one we do not serve, e.g. `TYPE4711`. */
-export type MayResolve = (name: string, type: string) => boolean;
+/**
+ * May this sandbox know this name; `in-words`: it may not, and has an address where it is told so. `type` as the records are
+ * called, e.g. `AAAA`; for one we do not serve, e.g. `TYPE4711`.
+ */
+export type MayResolve = (name: string, type: string) => boolean | 'in-words';
 
 /** How a door answers. */
 export interface DnsVoice {
@@ -89,7 +92,7 @@ function decideReply(name: string, type: number, lookup: MayResolve, voice: DnsV
   // The root exists, whatever is allowed: without it no name could.
   if (lower === '.') return empty(rcodes.noError);
   if (isReverse(lower)) return empty(rcodes.nxDomain);
-  if (!isOwnMachine && !lookup(name, typeName(type))) return empty(rcodes.nxDomain);
+  if (!isOwnMachine && lookup(name, typeName(type)) === false) return empty(rcodes.nxDomain);
   if (addressType === null) return empty(rcodes.noError);
   const addresses = isOwnMachine ? ownMachine : voice.addressesOf(name);
   const data = addressType === 'A' ? addresses.v4 : addresses.v6;

@@ -1,6 +1,7 @@
-// The client's side of a DNS question on the path. A DNS answer has no room for a message, so a refusal becomes "no such
-// name", and its text goes to the journal.
+// The client's side of a DNS question on the path. A DNS answer has no room for a message: the text of a refusal goes to the
+// journal, and its code decides what is answered.
 import type { BodyForm, BodyWriter, Exchange, Framing } from '../../../path/exchange/exchange.ts';
+import type { HeaderList } from '../../../path/exchange/header-list.ts';
 
 export class DnsExchange implements Exchange {
   readonly form: BodyForm = 'payload';
@@ -10,11 +11,13 @@ export class DnsExchange implements Exchange {
   answered = false;
   /** Of the refusal; 0: there was none. */
   status = 0;
+  code: string | null = null;
   onAbandoned: (() => void) | null = null;
   onFinished: (() => void) | null = null;
 
-  answer(status: number): void {
+  answer(status: number, headers: HeaderList): void {
     this.status = status;
+    this.code = headers.get('x-sallyport-refused') ?? null;
     this.answered = true;
   }
 

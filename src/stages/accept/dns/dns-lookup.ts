@@ -10,6 +10,7 @@ import { canonicalHost } from '../canonical-host.ts';
 import type { DnsPorts } from './dns-door.ts';
 import { DnsExchange } from './dns-exchange.ts';
 import type { CountQuestion } from './dns-limits.ts';
+import { isToldInWords } from './dns-unknown.ts';
 
 interface LookupArrival {
   readonly caller: Caller;
@@ -21,18 +22,32 @@ interface LookupArrival {
 export interface LookupPath {
   /** Null: refused, and written down. */
   admit(arrival: LookupArrival): object | null;
-  /** The same decision, of which nothing is written down. */
-  allows(arrival: LookupArrival): boolean;
+  /** The same decision, of which nothing is written down: why not; null: it is admitted. */
+  whyNot(arrival: LookupArrival): Refusal | null;
   countQuestion: CountQuestion;
 }
 
 /** Resolvers ask again and again: one record in this time says it. */
 const quietMs = 60_000;
 const maxRemembered = 256;
+const neverInWords = (): boolean => false;
 
-/** `caller`: one object for all its questions, so that its identity is looked up once. */
-export function createLookup(path: LookupPath, caller: Caller, nowMs = () => performance.now()): DnsPorts {
+/**
+ * `caller`: one object for all its questions, so that its identity is looked up once. `inWords`: whether a name that is not
+ * allowed has an address, where its client is told so.
+ */
+export function createLookup(
+  path: LookupPath,
+  caller: Caller,
+  inWords: () => boolean = neverInWords,
+  nowMs = () => performance.now(),
+): DnsPorts {
   const recorded = new RecentKeys(nowMs);
+  const isAllowed = (name: string): boolean =>
+    path.whyNot({ caller, request: lookupRequest(name, 'A'), exchange: new DnsExchange() }) === null;
+  // Any other no (an unknown caller, a name with two readings, a full journal) says nothing about the name.
+  const refused = (code: string | null, name: string): false | 'in-words' =>
+    code === 'domain.not-allowed' && inWords() && isToldInWords(name, isAllowed) ? 'in-words' : false;
 
   return {
     lookup(name, type) {
@@ -40,12 +55,15 @@ export function createLookup(path: LookupPath, caller: Caller, nowMs = () => per
       const arrival = { caller, request: lookupRequest(name, type), exchange };
       const key = name.toLowerCase();
       // The decision is made each time: a name that a changed policy allows is found at once.
-      if (recorded.has(key)) return path.allows(arrival);
+      if (recorded.has(key)) {
+        const why = path.whyNot(arrival);
+        return why === null || refused(why.code, name);
+      }
       if (path.admit(arrival) !== null) return true;
       // Our own fault says nothing about the name: the client may ask again.
       if (exchange.status >= 500) throw new Error('the gateway could not decide whether this name may be known');
       recorded.add(key);
-      return false;
+      return refused(exchange.code, name);
     },
     over: () => path.countQuestion(caller),
     flooded: (why) => recordFlood(path, caller, why),

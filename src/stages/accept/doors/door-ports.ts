@@ -24,8 +24,8 @@ export interface DoorPorts {
   serve(arrival: Arrival): string | null;
   /** Judges a CONNECT: null when it was refused (and answered), else how to go on. */
   admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
-  /** Would it be admitted? Answers nothing and leaves no record. */
-  allows(arrival: Arrival): boolean;
+  /** Why it would not be admitted; null: it would. Answers nothing and leaves no record. */
+  whyNot(arrival: Arrival): Refusal | null;
   /** Is it to pass undecrypted? Answers nothing and leaves no record. */
   tunnels(arrival: Arrival): boolean;
   /**
@@ -37,6 +37,8 @@ export interface DoorPorts {
   settings(): ConnectionSettings;
   /** Counts a DNS question, or says why it is one too many. */
   countQuestion: CountQuestion;
+  /** `dns.unknown`: whether a name that is not allowed is answered at the door of one sandbox, and refused in words there. */
+  answersUnknown(): boolean;
   /** A connection that is not granted is closed at once, and never `closed`. */
   opened(connection: OpenConnection): Opening | Promise<Opening>;
   /** It has proven whose it is; null: another connection on top of it is counted. One that is not granted is to be closed. */

@@ -206,7 +206,10 @@ function serveNamespaceDoor(sandboxId: string, handles: NamespaceHandles, ports:
     server.on('connection', (socket) => startTransparentConnection(socket, identity, caller, ports));
   }
   handles.proxy.on('connection', (socket) => startProxyConnection(socket.setNoDelay(true), identity, ports));
-  const dns = attachDns({ udp: handles.dnsUdp, tcp: handles.dnsTcp }, createLookup(ports, caller));
+  const dns = attachDns(
+    { udp: handles.dnsUdp, tcp: handles.dnsTcp },
+    createLookup(ports, caller, () => ports.answersUnknown()),
+  );
   let isOpen = true;
   return {
     close() {

@@ -161,6 +161,8 @@ describe('methods, upgrades and tunnels', () => {
 
   test('a WebSocket is one when Connection says so', () => {
     expect(read({ headers: upgrade(['Upgrade', 'websocket']) }).kind).toBe('websocket');
+    const noBody = upgrade(['Upgrade', 'websocket'], ['Content-Length', '0']);
+    expect(read({ headers: noBody }).kind).toBe('websocket');
     expect(
       read({
         headers: [
@@ -176,6 +178,11 @@ describe('methods, upgrades and tunnels', () => {
     ['to another protocol', { headers: upgrade(['Upgrade', 'tls/1.0']) }, 'malformed.syntax'],
     ['to one of two', { headers: upgrade(['Upgrade', 'websocket, tls']) }, 'malformed.syntax'],
     ['by POST', { method: 'POST', headers: upgrade(['Upgrade', 'websocket']) }, 'malformed.syntax'],
+    [
+      'with a zero in another spelling',
+      { headers: upgrade(['Upgrade', 'websocket'], ['Content-Length', '00']) },
+      'malformed.framing',
+    ],
     ['with a length', { headers: upgrade(['Upgrade', 'websocket'], ['Content-Length', '1']) }, 'malformed.framing'],
     [
       'with chunks',

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { LocalMeters } from '../../../../../src/gateway/store/local-meters.ts';
+import { HeaderList } from '../../../../../src/path/exchange/header-list.ts';
 import type { Caller, RawRequest } from '../../../../../src/path/flow.ts';
+import { Refusal } from '../../../../../src/path/refusal.ts';
 import { createDnsCallers } from '../../../../../src/stages/accept/dns/dns-callers.ts';
 import type { DnsClients } from '../../../../../src/stages/accept/dns/dns-client.ts';
 import { serveDns } from '../../../../../src/stages/accept/dns/dns-door.ts';
@@ -43,10 +45,11 @@ function openGround(v6: string | null = null, now?: () => number): Ground {
       admit({ caller, request, exchange }) {
         if (request.fault === null && isAllowed(caller, request)) return {};
         recorded.push([caller.address, request.target, ...(request.fault ? [request.fault.code] : [])].join(' '));
-        exchange.answer(403, undefined as never, undefined as never);
+        exchange.answer(403, new HeaderList(), undefined as never);
         return null;
       },
-      allows: ({ caller, request }) => isAllowed(caller, request),
+      whyNot: ({ caller, request }) =>
+        isAllowed(caller, request) ? null : new Refusal('domain.not-allowed', 'not allowed', { hint: '' }),
       countQuestion,
     },
     sandboxAt: (address) => registered.get(address) ?? null,

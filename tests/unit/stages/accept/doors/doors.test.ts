@@ -35,10 +35,11 @@ describe('where connections are counted elsewhere', () => {
           return null;
         },
         admit: never,
-        allows: never,
+        whyNot: never,
         tunnels: never,
         confirm: () => null,
         countQuestion: never,
+        answersUnknown: never,
         contextFor: never,
         settings: () => ({
           sweeper,
