@@ -36,19 +36,19 @@ try {
   if (steadyTests.length) await compareSteady(steadyTests);
   const report = JSON.parse(fs.readFileSync(resultFile, 'utf8'));
   console.log(renderReport(report));
-  if (isSmoke) demandNoFailure(report);
+  demandNoFailure(report);
 } catch (error) {
   refuse(error.message);
 }
 
-/** A smoke run judges no figure, only whether there is one. */
+/** Targets are told and not enforced here; that there is a figure for each contender is. */
 function demandNoFailure(report) {
   const failed = Object.entries(report.raw).flatMap(([test, byName]) =>
     Object.entries(byName).flatMap(([name, results]) =>
-      results.filter(({ error }) => error).map(({ error }) => `${test} ${name}: ${error}`),
+      results.filter(({ error, triedAgain }) => error && !triedAgain).map(({ error }) => `${test} ${name}: ${error}`),
     ),
   );
-  if (failed.length) throw new Error(`of this smoke run failed: ${failed.join('; ')}`);
+  if (failed.length) throw new Error(`there is no figure for ${failed.join('; ')}`);
 }
 
 function refuse(message) {
@@ -112,7 +112,7 @@ async function record(contender, test, round) {
   let result = await measure(contender, test, options);
   if (!isSmoke && !notRepeated.has(test) && (result.error || result.other_cpu_share > noisyShare)) {
     const again = await measure(contender, test, options);
-    if (result.error) kept.push(result); // a failure stays on record, whatever the second try says
+    if (result.error) kept.push({ ...result, triedAgain: true }); // stays on record, whatever the second try says
     if (result.error || (!again.error && again.other_cpu_share < result.other_cpu_share)) result = again;
   }
   kept.push(result);

@@ -61,6 +61,7 @@ function smallPush(shape) {
 /** mitmproxy is one column: bulk and events are measured in its streaming mode, the rest as it comes. */
 const columns = [
   ['sallyport', ['sallyport']],
+  ['floor', ['floor']],
   ['squid', ['squid']],
   ['goproxy', ['goproxy']],
   ['mitmproxy', ['mitmproxy', 'mitmproxy-stream']],

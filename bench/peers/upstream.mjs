@@ -24,7 +24,7 @@ function serveFile(request, response) {
   response.writeHead(200, {
     'content-type': 'application/json',
     'content-length': fs.statSync(file).size,
-    'X-Seen-Key': request.headers['x-api-key'] === 'secret-injected' ? keyArrived : 'wrong',
+    'X-Seen-Key': request.headers['x-api-key'] === process.env.KEY ? keyArrived : 'wrong',
   });
   fs.createReadStream(file).pipe(response);
 }

@@ -6,7 +6,7 @@ start_contender() {
   [[ ! -d $work/git ]] || printf '[uploadpack]\n\tallowFilter = true\n[http]\n\treceivepack = true\n[receive]\n\tautogc = false\n' >"$work/.gitconfig"
   launch sink "$work/mb" sink port=9444 cert="$work/up.pem" key="$work/up.key" inject="$key"
   if [[ -n $smoke ]] && ! { command -v nginx && command -v fcgiwrap; } >/dev/null; then
-    launch upstream node "$bench/peers/upstream.mjs"
+    KEY=$key launch upstream node "$bench/peers/upstream.mjs"
     await_port upstream 9443 9445
     await_port sink 9444
     return
@@ -39,6 +39,7 @@ error_log $work/upstream.err;
 events { worker_connections 8192; }
 http {
   access_log off;
+  map_hash_bucket_size 512;
   map \$http_x_api_key \$seen_key { '$key' key-arrived; default wrong; }
   log_format git '\$request_time \$connection \$request';
   sendfile on;

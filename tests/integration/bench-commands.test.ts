@@ -41,6 +41,8 @@ const parts: Readonly<Record<string, readonly string[]>> = {
     'measure-http2.mjs',
     'measure-push-check.mjs',
     'measure.mjs',
+    'peers/floor.mjs',
+    'peers/floor.sh',
     'peers/goproxy.sh',
     'peers/goproxy/main.go',
     'peers/mitmproxy.sh',
