@@ -160,15 +160,16 @@ async function startRedis(home, children) {
 }
 
 function multiplyRegistered(path, id, count) {
-  const registry = JSON.parse(readFileSync(path, 'utf8'));
-  const model = registry.sandboxes.find((one) => one.id === id);
-  while (registry.sandboxes.length < count)
-    registry.sandboxes.push({
-      ...model,
-      id: `like-${registry.sandboxes.length}`,
-      secret_sha256: randomBytes(32).toString('hex'),
-    });
-  writeFileSync(path, JSON.stringify(registry, null, 1));
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n').slice(1);
+  const [model] = lines.map((line) => JSON.parse(line)).find(([{ put }]) => put?.id === id);
+  const likes = Array.from({ length: count - sandboxes }, (_, i) => {
+    const put = { ...model.put, id: `like-${i}`, secret_sha256: randomBytes(32).toString('hex') };
+    return JSON.stringify([{ ...model, put }]);
+  });
+  writeFileSync(
+    path,
+    `${[`{"version":2,"sandboxes":${lines.length + likes.length}}`, ...lines, ...likes].join('\n')}\n`,
+  );
 }
 
 function childrenOf(pid) {

@@ -5,10 +5,14 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FileRegistrations } from '../../src/gateway/store/file-registrations.ts';
+import type { StoredRegistration } from '../../src/path/shared-store.ts';
 import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
 import { eventually } from '../support/eventually.ts';
+import { registeredIn } from '../support/file-registry.ts';
 import { type GitSandbox, openGitSandbox, remoteWords } from '../support/git-sandbox.ts';
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts';
+import { storedRegistration } from '../support/store-contract.ts';
 import { makeTestCa } from '../support/test-ca.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { openTls, TunnelRefused } from '../support/tunnel-client.ts';
@@ -117,19 +121,40 @@ describe('a gateway whose disk is full', () => {
   test('acknowledges no registration, and takes one back at once', async () => {
     await gateway.register({ id: 'two', container_ip: '10.0.0.2' });
     fill();
-    const refused = await gateway.admin('POST', '/internal/containers', { id: 'three', container_ip: '10.0.0.3' });
+    // More than may be left of the page in which the file ends.
+    const repos = Array.from({ length: 300 }, (_, i) => `acme/repository-number-${i}`);
+    const refused = await gateway.admin('POST', '/internal/containers', { id: 'three', repos });
     expect(refused.status).toBe(500);
     expect(refused.json()).toMatchObject({ code: 'registry.unwritable', hint: expect.stringContaining('Make room') });
     const there = async (id: string): Promise<number> =>
       (await gateway.admin('GET', `/internal/containers/${id}`)).status;
     expect(await there('three')).toBe(404);
-    const removed = await gateway.admin('DELETE', '/internal/containers/two');
-    expect(removed.status).toBe(500);
+    // Whether that page has room for so little, or not: it is gone.
+    await gateway.admin('DELETE', '/internal/containers/two');
     expect(await there('two')).toBe(404);
     rmSync(ballast);
     await untilServed();
     await gateway.register({ id: 'three', container_ip: '10.0.0.3' });
     expect(await there('three')).toBe(200);
+  });
+
+  test('has no half of a registration in its file that a page had room for', async () => {
+    const path = join(disk, 'registry.json');
+    const read = (body: unknown): StoredRegistration => storedRegistration((body as { id: string }).id);
+    const store = new FileRegistrations({ path, read });
+    await store.add(storedRegistration('one'));
+    fill();
+    // What is left of the page that the file ends in is written before the disk is found to be full.
+    const body = JSON.stringify({ id: 'two', note: 'x'.repeat(20_000) });
+    await expect(store.add(storedRegistration('two', { body }))).rejects.toMatchObject({ code: 'registry.unwritable' });
+    expect(registeredIn(path).map(({ id }) => id)).toEqual(['one']);
+    // There is room in that page still.
+    await store.remove('one');
+    rmSync(ballast);
+    await store.add(storedRegistration('three'));
+    await store.close();
+    expect((await new FileRegistrations({ path, read }).load()).map(({ id }) => id)).toEqual(['three']);
+    rmSync(path);
   });
 
   test('refuses a push that has no room in words, and takes it afterwards', async () => {

@@ -1,41 +1,45 @@
 // The registrations of one gateway in one file, so that a restart, also by kill -9, keeps them: on the disk before a change
-// is acknowledged. Holds hashes, never a secret. A file that cannot be believed is an error with its fix, never silently an
-// empty registry.
-import { lstat, readFile } from 'node:fs/promises';
-import { removeUnfinished, writeFileAtomically } from '../../kit/files/atomic-file.ts';
+// is acknowledged. What a change costs does not grow with what is registered.
 import type { ClaimTaken, RegistrationStore, StoredRegistration } from '../../path/shared-store.ts';
+import { HeldRegistrations } from './held-registrations.ts';
+import { type RegistryChange, RegistryFile, type RegistryFileOptions } from './registry-file.ts';
 
 /** Renewals by traffic may be lost for a minute by a crash: that shortens a day by a minute, and never lengthens it. */
 const lazyWriteMs = 60_000;
 
-export interface FileRegistrationsOptions {
-  readonly path: string;
-  /** A sandbox as the file has it. Throws an Error that says what is wrong with it. */
-  readonly read: (sandbox: unknown) => StoredRegistration;
+export interface FileRegistrationsOptions extends RegistryFileOptions {
   readonly now?: () => number;
   /** What nobody waits for could not be written; it is tried again. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** The file cannot be read or written: what to do about it is in `hint`. */
-export class RegistryFileError extends Error {
-  override readonly name = 'RegistryFileError';
-  readonly status = 500;
-  readonly code: 'registry.unreadable' | 'registry.unwritable';
-  readonly hint: string;
+/** What the file does not say yet. Who is gone comes first: a claim may have gone to another. */
+class Unwritten {
+  readonly gone = new Set<string>();
+  readonly put = new Set<string>();
+  readonly moved = new Set<string>();
 
-  constructor(code: RegistryFileError['code'], message: string, hint: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.code = code;
-    this.hint = hint;
+  get isEmpty(): boolean {
+    return this.gone.size + this.put.size + this.moved.size === 0;
+  }
+
+  changes(held: HeldRegistrations): RegistryChange[] {
+    const changes: RegistryChange[] = [...this.gone].map((gone) => ({ gone }));
+    for (const id of new Set([...this.put, ...this.gone, ...this.moved])) {
+      const one = held.get(id);
+      if (one === undefined) continue;
+      changes.push(this.gone.has(id) || this.put.has(id) ? { put: one } : { end: one });
+    }
+    return changes;
   }
 }
 
 export class FileRegistrations implements RegistrationStore {
   readonly #options: FileRegistrationsOptions;
   readonly #now: () => number;
-  /** In order of registration. */
-  readonly #held = new Map<string, StoredRegistration>();
+  readonly #file: RegistryFile;
+  #held = new HeldRegistrations();
+  #unwritten = new Unwritten();
   #lazyWrite: NodeJS.Timeout | null = null;
   /** The write that is under way, and the one after it: who comes meanwhile shares that. */
   #writing: Promise<unknown> = Promise.resolve();
@@ -44,60 +48,67 @@ export class FileRegistrations implements RegistrationStore {
   constructor(options: FileRegistrationsOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#file = new RegistryFile(options);
   }
 
   /** What has expired meanwhile stays out. */
   async load(): Promise<readonly StoredRegistration[]> {
-    this.#held.clear();
-    await removeUnfinished(this.#options.path);
-    for (const one of await readRegistrations(this.#options)) this.#held.set(one.id, one);
+    this.#held = await this.#file.load();
+    this.#unwritten = new Unwritten();
     this.#dropExpired();
-    return [...this.#held.values()];
+    return this.#held.all();
   }
 
   async add(registration: StoredRegistration): Promise<ClaimTaken | null> {
-    this.#dropExpired();
-    const taken = this.#claimedBy(registration);
-    if (taken !== null) return taken;
-    this.#held.set(registration.id, registration);
+    for (;;) {
+      const taken = this.#claimedBy(registration);
+      if (taken === null) break;
+      if (!this.#hasExpired(this.#held.get(taken.holder)!)) return taken;
+      this.#drop(taken.holder);
+    }
+    const { id, body } = registration;
+    this.#held.put(registration);
+    this.#unwritten.put.add(id);
     try {
       await this.#write();
     } catch (error) {
-      if (this.#held.get(registration.id)?.body === registration.body) this.#held.delete(registration.id);
+      if (this.#held.get(id)?.body === body) this.#drop(id);
       throw error;
     }
     return null;
   }
 
   async replace(registration: StoredRegistration): Promise<boolean> {
-    const before = this.#held.get(registration.id);
+    const { id } = registration;
+    const before = this.#held.get(id);
     if (before === undefined) return false;
-    this.#held.set(registration.id, registration);
+    this.#held.put(registration);
+    this.#unwritten.put.add(id);
     try {
       await this.#write();
     } catch (error) {
-      if (this.#held.get(registration.id) === registration) this.#held.set(registration.id, before);
+      if (this.#held.get(id) === registration) {
+        this.#held.put(before);
+        this.#unwritten.put.add(id);
+      }
       throw error;
     }
-    return this.#held.has(registration.id);
+    return this.#held.get(id) !== undefined;
   }
 
   /** Holds also when it cannot be written, and is then written later. */
   async remove(id: string): Promise<{ readonly unconfirmed: readonly string[] }> {
-    if (!this.#held.delete(id)) return { unconfirmed: [] };
-    try {
-      await this.#write();
-    } catch (error) {
-      this.#writeLazily();
-      throw error;
-    }
+    if (this.#held.get(id) === undefined) return { unconfirmed: [] };
+    this.#drop(id);
+    await this.#write();
     return { unconfirmed: [] };
   }
 
   extend(id: string, expiresAtMs: number): void {
     const held = this.#held.get(id);
     if (held === undefined || held.expiresAtMs >= expiresAtMs) return;
-    this.#held.set(id, { ...held, expiresAtMs });
+    this.#held.put({ ...held, expiresAtMs });
+    this.#unwritten.moved.add(id);
     this.#writeLazily();
   }
 
@@ -114,17 +125,24 @@ export class FileRegistrations implements RegistrationStore {
     await this.#writing;
   }
 
-  #claimedBy({ claims }: StoredRegistration): ClaimTaken | null {
-    for (const held of this.#held.values()) {
-      const claim = claims.find((one) => held.claims.includes(one));
-      if (claim !== undefined) return { claim, holder: held.id };
-    }
-    return null;
+  /** An id is claimed too, whether it says so or not. */
+  #claimedBy(registration: StoredRegistration): ClaimTaken | null {
+    const { id } = registration;
+    if (this.#held.get(id) !== undefined) return { claim: `id ${id}`, holder: id };
+    return this.#held.takenFrom(registration);
+  }
+
+  #hasExpired({ expiresAtMs }: StoredRegistration): boolean {
+    return expiresAtMs <= this.#now();
+  }
+
+  #drop(id: string): void {
+    this.#held.delete(id);
+    this.#unwritten.gone.add(id);
   }
 
   #dropExpired(): void {
-    const nowMs = this.#now();
-    for (const { id, expiresAtMs } of [...this.#held.values()]) if (expiresAtMs <= nowMs) this.#held.delete(id);
+    for (const one of this.#held.all()) if (this.#hasExpired(one)) this.#drop(one.id);
   }
 
   /** Resolves when all that is held now is on the disk. */
@@ -140,14 +158,20 @@ export class FileRegistrations implements RegistrationStore {
   }
 
   async #writeNow(): Promise<void> {
-    const { path } = this.#options;
-    const sandboxes = [...this.#held.values()].map(asWritten);
+    const unwritten = this.#unwritten;
+    if (unwritten.isEmpty && this.#file.isKnown) return;
+    this.#unwritten = new Unwritten();
     try {
-      await writeFileAtomically(path, `${JSON.stringify({ version: 1, sandboxes }, null, 1)}\n`, 0o600);
+      const isTooLong = this.#file.isLong(this.#held.size);
+      if (!isTooLong && (await this.#file.append(unwritten.changes(this.#held)))) return;
+      this.#dropExpired();
+      await this.#file.write(this.#held.all());
     } catch (error) {
-      const message = `the registry could not be written to ${path}: ${reasonOf(error)}`;
-      const hint = 'Make room on the disk or make the directory writable for the gateway, then try again.';
-      throw new RegistryFileError('registry.unwritable', message, hint, error);
+      // Who waits for a registration takes it back; nobody does so for these.
+      for (const id of unwritten.gone) this.#unwritten.gone.add(id);
+      for (const id of unwritten.moved) this.#unwritten.moved.add(id);
+      this.#writeLazily();
+      throw error;
     }
   }
 
@@ -155,80 +179,8 @@ export class FileRegistrations implements RegistrationStore {
     if (this.#lazyWrite !== null) return;
     this.#lazyWrite = setTimeout(() => {
       this.#lazyWrite = null;
-      this.#write().catch((error: unknown) => {
-        this.#options.onFailure?.(error);
-        this.#writeLazily();
-      });
+      this.#write().catch((error: unknown) => this.#options.onFailure?.(error));
     }, lazyWriteMs);
     this.#lazyWrite.unref();
   }
-}
-
-/** The end of a registration is moved without its body. */
-function asWritten({ body, expiresAtMs }: StoredRegistration): object {
-  return { ...JSON.parse(body), expires_at: new Date(expiresAtMs).toISOString() };
-}
-
-async function readRegistrations(options: FileRegistrationsOptions): Promise<StoredRegistration[]> {
-  const { path } = options;
-  const text = await readPrivateFile(path);
-  if (text === null) return [];
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw unreadable(path, `it is not JSON (${reasonOf(error)})`, error);
-  }
-  const registrations = sandboxesIn(path, json).map((one, index) => {
-    try {
-      return options.read(one);
-    } catch (error) {
-      throw unreadable(path, `sandboxes.${index}: ${reasonOf(error)}`, error);
-    }
-  });
-  const seen = new Set<string>();
-  for (const claim of registrations.flatMap(({ claims }) => claims)) {
-    if (seen.has(claim)) throw unreadable(path, `${claim} is registered twice`);
-    seen.add(claim);
-  }
-  return registrations;
-}
-
-function sandboxesIn(path: string, json: unknown): unknown[] {
-  if (typeof json !== 'object' || json === null) throw unreadable(path, 'it is not a JSON object');
-  const { version, sandboxes, ...others } = json as Readonly<Record<string, unknown>>;
-  if (version !== 1) throw unreadable(path, 'version: not 1');
-  if (!Array.isArray(sandboxes)) throw unreadable(path, 'sandboxes: not a list');
-  if (Object.keys(others).length > 0) throw unreadable(path, 'it has a key that is not known');
-  return sandboxes;
-}
-
-/** Null when there is no file. Whoever can write this file can register sandboxes, so it must be ours alone. */
-async function readPrivateFile(path: string): Promise<string | null> {
-  let found: Awaited<ReturnType<typeof lstat>>;
-  try {
-    found = await lstat(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw unreadable(path, reasonOf(error), error);
-  }
-  if (!found.isFile()) throw unreadable(path, 'it is not a regular file');
-  if ((found.mode & 0o077) !== 0) {
-    const hint = `See that its content is yours, then run: chmod 600 ${path}`;
-    throw new RegistryFileError('registry.unreadable', `the registry ${path} is open to other users`, hint);
-  }
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw unreadable(path, reasonOf(error), error);
-  }
-}
-
-function unreadable(path: string, why: string, cause?: unknown): RegistryFileError {
-  const hint = `Restore it from a copy, or move it away (mv ${path} ${path}.broken) and register the sandboxes again.`;
-  return new RegistryFileError('registry.unreadable', `the registry ${path} cannot be used: ${why}`, hint, cause);
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
