@@ -7,6 +7,7 @@ import net, { type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
+import { GCProfiler } from 'node:v8';
 import { ApprovalsInForce } from '../src/gateway/approvals/approvals-in-force.ts';
 import { createGatewayCore, type GatewayCore } from '../src/gateway/build/gateway-core.ts';
 import { createRequestServer, type RequestServer } from '../src/gateway/serve-request.ts';
@@ -39,6 +40,8 @@ const request = Buffer.from(
     'x-api-key: placeholder\r\nanthropic-version: 2023-06-01\r\nConnection: keep-alive\r\n\r\n',
 );
 
+type HeapNow = ReturnType<GCProfiler['stop']>['statistics'][number]['beforeGC'];
+
 class PretendSocket extends EventEmitter {
   destroyed = false;
   writable = true;
@@ -63,7 +66,7 @@ class PretendSocket extends EventEmitter {
   }
 }
 
-/** In words: microseconds of CPU per request, after `warmUp` requests that do not count. */
+/** In words: CPU per request and what of it outlives collections, after `warmUp` requests that do not count. */
 export async function measurePath(requests: number, warmUp: number): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'path-cost-'));
   try {
@@ -72,15 +75,27 @@ export async function measurePath(requests: number, warmUp: number): Promise<str
       if (String(chunk).includes('secret-injected')) seenKeys++;
     });
     const { core, server, close } = await openPath(home);
-    const used = await drive(core, server, requests, warmUp);
+    const collections = new GCProfiler();
+    const used = await drive(core, server, requests, warmUp, collections);
+    const outlived = outlivedBytes(collections.stop()) / requests;
     await close();
     if (seenKeys < requests + warmUp) throw new Error('nothing is measured: the credential did not arrive');
     const each = (microseconds: number): string => (microseconds / requests).toFixed(2);
     const parts = `user ${each(used.user)}, system ${each(used.system)}`;
-    return `${each(used.user + used.system)} microseconds of CPU per request (${parts})`;
+    const cpu = `${each(used.user + used.system)} microseconds of CPU per request (${parts})`;
+    return `${cpu}; ${Math.round(outlived)} bytes of each outlive the collection of young objects`;
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+/** What collections of young objects have put among the old ones. */
+function outlivedBytes({ statistics }: ReturnType<GCProfiler['stop']>): number {
+  const oldBytes = ({ heapSpaceStatistics }: HeapNow): number =>
+    heapSpaceStatistics.find(({ spaceName }) => spaceName === 'old_space')?.spaceUsedSize ?? 0;
+  return statistics
+    .filter(({ gcType }) => gcType === 'Scavenge')
+    .reduce((sum, { beforeGC, afterGC }) => sum + oldBytes(afterGC) - oldBytes(beforeGC), 0);
 }
 
 /** Whatever is dialled from now on in this process is answered by nobody but us. */
@@ -177,6 +192,7 @@ async function drive(
   server: RequestServer,
   requests: number,
   warmUp: number,
+  collections: GCProfiler,
 ): Promise<NodeJS.CpuUsage> {
   const sweeper = new Sweeper();
   const settings = {
@@ -203,7 +219,10 @@ async function drive(
       };
       socket.onWrite = () => {
         answered++;
-        if (answered === warmUp) before = process.cpuUsage();
+        if (answered === warmUp) {
+          collections.start();
+          before = process.cpuUsage();
+        }
         if (answered === warmUp + requests) resolve();
         else setImmediate(next);
       };

@@ -1,6 +1,7 @@
 // What every process that serves requests has, whether it is the whole gateway or one worker of it: the stages, the path
 // through them, the credentials, the doors. Opens no door and owns no journal: both are the business of the role.
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import { callerAddress } from '../../kit/canonical-address.ts';
 import { Spool } from '../../kit/files/spool.ts';
 import { openFileLimit, roomForConnections, roomForKept } from '../../kit/open-files.ts';
@@ -97,6 +98,9 @@ export interface GatewayCore {
 }
 
 export function createGatewayCore(parts: CoreParts): GatewayCore {
+  // Connections live long and requests do not, but both are made of the same kinds of objects: V8 would learn from the first
+  // to put all of them where only a full collection looks, and every request would outlive itself (docs/adr/059).
+  setFlagsFromString('--no-allocation-site-pretenuring');
   const { policy, ca, registry, log } = parts;
   const limits = () => policy().limits;
   const leaves = new LeafMinter(ca);
