@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import type { Choices } from '../policy/init/compose-config.ts';
 import type { ProjectSurvey } from '../policy/init/survey.ts';
 import type { ConfigInDoubt } from '../policy/load/config-in-doubt.ts';
+import { isStandInConfig } from '../policy/load/config-places.ts';
 import type { CliContext } from './cli-context.ts';
 import { choose } from './steps/init-choices.ts';
 import { describeSurvey, nextCommand, ownCommand } from './steps/init-report.ts';
@@ -110,7 +111,7 @@ async function foundBy({ env, cwd }: CliContext): Promise<string | null> {
 }
 
 function refuseToOverwrite(file: string, isForced: boolean): void {
-  if (!isForced && isTaken(file)) {
+  if (!isForced && isTaken(file) && !isStandInConfig(file)) {
     throw new CommandFailed(
       exitCode.usage,
       `${printable(file)} already exists and was not changed`,
@@ -155,7 +156,7 @@ function refuseToGoOn(file: string, error: unknown): never {
 
 /** Why it is not followed all the same; null: it is. */
 async function write(context: CliContext, file: string, text: string): Promise<ConfigInDoubt | null> {
-  const [{ writeFileAtomically }, { approveConfig, doubtOf }, { mkdir }] = await Promise.all([
+  const [{ writeFileAtomically }, { approveConfig, doubtOf }, { mkdir, writeFile }] = await Promise.all([
     import('../kit/files/atomic-file.ts'),
     import('../sandbox/traps/written-folders.ts'),
     import('node:fs/promises'),
@@ -165,7 +166,7 @@ async function write(context: CliContext, file: string, text: string): Promise<C
   if (before?.isFile() === false) {
     throw new CommandFailed(exitCode.usage, `${printable(file)} is not a regular file: it was left as it is`);
   }
-  const old = before === undefined ? null : readFileSync(file);
+  const old = before === undefined || isStandInConfig(file) ? null : readFileSync(file);
   if (before !== undefined && old !== null && !old.equals(Buffer.from(text))) {
     const backup = freeName(`${file}.backup`);
     // Whom the old one was closed to, its copy is closed to as well.
@@ -173,7 +174,9 @@ async function write(context: CliContext, file: string, text: string): Promise<C
     context.say(`The one that was there is now ${printable(backup)}.`);
   }
   // Nothing in it is secret; the gateway may run as another user.
-  await writeFileAtomically(file, text, 0o644);
+  if (before === undefined) await writeFileAtomically(file, text, 0o644);
+  // In place: a sandbox that runs is kept from this very file, and not from another of its name.
+  else await writeFile(file, text);
   // Its user has just made it: also where a sandbox could have written it.
   approveConfig(context.places.home, file);
   return doubtOf(context.places.home, file);

@@ -28,6 +28,8 @@ export interface RunOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
+  /** Default: the project. */
+  readonly cwd?: string;
 }
 
 export interface RunGround {
@@ -71,7 +73,7 @@ export function makeRunGround(config: Readonly<Record<string, unknown>>): RunGro
     return user === 'root' ? command : ([...asUser(uids[user]), ...command] as unknown as [string, ...string[]]);
   };
   const surroundings = (user: RunUser, options: RunOptions) => ({
-    cwd: folderOf(user, 'home/project'),
+    cwd: options.cwd ?? folderOf(user, 'home/project'),
     env: {
       PATH: process.env.PATH ?? '',
       HOME: folderOf(user, 'home'),

@@ -8,6 +8,7 @@ import type { AllowEntry } from '../edit/allow-entry.ts';
 import { addAllowEntries, CannotEdit } from '../edit/edit-policy.ts';
 import { planEdit, writeEdit } from '../edit/policy-file.ts';
 import { knownHosts } from '../explain/known-hosts.ts';
+import { configFileName, isStandInConfig } from '../load/config-places.ts';
 import { embeddedDefault, loadPolicy, loadPolicyText } from '../load/load-policy.ts';
 import type { MachineFiles } from '../load/machine-files.ts';
 import { formatPolicyError, type PolicyResult } from '../schema/policy-error.ts';
@@ -54,14 +55,16 @@ async function planNew(
   entries: readonly AllowEntry[],
   machine: MachineFiles,
 ): Promise<LearnedEdit> {
-  const file = join(directory, 'sallyport.yaml');
+  const file = join(directory, configFileName);
   const { text, line, added } = addAllowEntries(`${heading}${embeddedDefault}`, entries);
   compiled(await loadPolicyText(text, file, dirname(file), machine), file);
   const write = async (): Promise<void> => {
     try {
-      // Only where there is none: one that has turned up since may be the work of the sandbox.
-      const handle = await open(file, 'wx', 0o644);
+      // Only where there is none: one that has turned up since may be the work of the sandbox. Written over is what keeps the
+      // place of one, in place, since sandboxes are kept from that very file.
+      const handle = await open(file, isStandInConfig(file) ? 'r+' : 'wx', 0o644);
       try {
+        await handle.truncate();
         await handle.writeFile(text);
       } catch (error) {
         // Half of it would be what the next run follows.

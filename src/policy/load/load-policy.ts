@@ -1,12 +1,13 @@
 // Finds the configuration file and makes the policy that is in force. Nothing found: an embedded default that runs.
 // A file that is there but bad is never replaced by the default: the caller keeps what it had, or does not start.
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { compilePolicy } from '../compile.ts';
 import { packageFamiliesIn } from '../compile-allow.ts';
 import { readDocument } from '../schema/document.ts';
 import type { PolicyResult } from '../schema/policy-error.ts';
 import { loadPresets } from '../schema/presets.ts';
+import { isStandInConfig, placesToLook } from './config-places.ts';
 import type { MachineFiles } from './machine-files.ts';
 import { findPackageHosts } from './package-hosts.ts';
 import { keepSource } from './policy-source.ts';
@@ -18,8 +19,6 @@ export interface ConfigPlaces {
   readonly cwd: string;
   readonly home: string;
 }
-
-const fileName = 'sallyport.yaml';
 
 export const embeddedDefault = `version: 1
 allow:
@@ -38,8 +37,7 @@ allow:
 export function findConfigFile(places: ConfigPlaces): string | null {
   if (places.flag) return resolve(places.cwd, places.flag);
   if (places.env.SALLYPORT_CONFIG) return resolve(places.cwd, places.env.SALLYPORT_CONFIG);
-  const candidates = [join(places.cwd, fileName), join(places.home, '.config', 'sallyport', fileName)];
-  return candidates.find((path) => existsSync(path)) ?? null;
+  return placesToLook(places).find((path) => existsSync(path) && !isStandInConfig(path)) ?? null;
 }
 
 export async function loadPolicy(file: string | null, machine: MachineFiles): Promise<PolicyResult> {

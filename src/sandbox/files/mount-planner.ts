@@ -1,7 +1,9 @@
 // Decides, part by part, what of the host goes into the draft of a sandbox's mounts: the system, the working directory, what
 // was asked for, programs, masks. Whatever it lets in was judged first; what must not be let in throws.
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
+import { configFileName } from '../../policy/load/config-places.ts';
 import { LaunchError } from '../run/sandbox-plan.ts';
+import { guardConfiguration } from '../traps/config-guards.ts';
 import type { GitGuards, StandIn } from '../traps/git-guards.ts';
 import { gitMounts, protectRepository } from '../traps/git-mounts.ts';
 import type { HostFiles } from './host-files.ts';
@@ -31,6 +33,8 @@ export class MountPlanner {
   readonly #draft: MountDraft;
   /** Folders that the sandbox sees where they are on the host. */
   readonly #letIn: string[] = [];
+  /** Folders of the host that it can write to, where they really are. */
+  readonly #writable: string[] = [];
   /** Git folders that the sandbox can write, and files that lead to one. */
   readonly #repositories: string[] = [];
   readonly #pointers: string[] = [];
@@ -89,6 +93,8 @@ export class MountPlanner {
       // What it is comes first: no other target would make it pass.
       const judged = judgeMount(mount.source, this.#survey, this.#files);
       if (judged.refused !== null) throw new LaunchError(`${option}: ${judged.refused.reason}`, judged.refused.hint);
+      if (mount.mode === 'read-write' && basename(judged.source) === configFileName)
+        throw new LaunchError(`${option}: a sandbox that can write a policy writes its own`, 'Let it in with --ro.');
       checkTarget(mount, places);
       if (judged.kind === 'folder') this.#letInFolder(mount.mode, judged.source, [mount.target], judged.masks);
       else this.#draft.add({ kind: mount.mode, source: judged.source, target: mount.target });
@@ -120,6 +126,8 @@ export class MountPlanner {
   protect(workingDirectory: string): void {
     const real = this.#files.realPath(workingDirectory) ?? workingDirectory;
     const access = this.#options.gitConfig ?? 'read-only';
+    // A mount by itself, as elsewhere: or it could be renamed with all that is guarded in it.
+    if (this.#options.flavour === 'whole') for (const folder of this.#writable) this.#draft.pin(folder, 'read-write');
     const own = gitMounts(real, this.#survey, this.#files, access);
     this.notices.push(...own.notices);
     this.#guard(own);
@@ -132,8 +140,10 @@ export class MountPlanner {
         `${others.length} repositories and ${this.#pointers.length} worktrees or submodules are let in: hooks and settings of ${maxRepositories} each are protected`,
       );
     for (const path of this.#options.keep ?? []) {
-      const file = this.#files.realPath(path);
-      if (file !== null && (this.#options.flavour === 'whole' || this.#draft.shows(file))) this.#draft.pin(file);
+      const guard = guardConfiguration(path, this.#writable, this.#files);
+      if (guard === null || !(this.#options.flavour === 'whole' || this.#draft.shows(guard.file))) continue;
+      if (guard.standIn !== null) this.standIns.push(guard.standIn);
+      this.#draft.pin(guard.file);
     }
   }
 
@@ -154,6 +164,7 @@ export class MountPlanner {
   ): void {
     const search = findSecretFiles(source, this.#files, { hideEnvFiles: this.#options.hideEnvFiles ?? false });
     if (kind === 'read-write') {
+      this.#writable.push(source);
       const own = joined(source, '.git');
       const kind = this.#files.look(own)?.kind;
       if (kind === 'folder') this.#repositories.push(own);

@@ -1,10 +1,11 @@
 // Starts one sandbox from beginning to end: namespace, door, files, command. The order is the point: the door is open and its
 // helper gone before the command runs, so that its first connection works, and whatever fails leaves nothing behind.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { configFileName, standInConfig } from '../../policy/load/config-places.ts';
 import { liesIn } from '../files/path-relations.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from '../files/plan-mounts.ts';
 import { type SealedMount, sealMounts } from '../files/seal-mounts.ts';
@@ -15,6 +16,7 @@ import { layGitFiles, layStubs, readGitIdentity } from '../stubs/lay-files.ts';
 import { placeholderVariables } from '../stubs/placeholders.ts';
 import { makeRunFolder, type RunFolder } from '../stubs/run-folder.ts';
 import { planEnvironment } from '../stubs/sandbox-variables.ts';
+import { configurationsToKeep, ownConfigFolder } from '../traps/config-guards.ts';
 import type { GitConfigAccess } from '../traps/git-guards.ts';
 import { type HostTraps, snapshotHostTraps } from '../traps/host-traps.ts';
 import { isWrittenByOthers, noteRunningWriter } from '../traps/running-writers.ts';
@@ -128,9 +130,13 @@ export async function startSandbox(
     const folders = writableFolders(request);
     const seesAll = flavours[request.launcher.name] === 'whole';
     // Before anything is made in these folders: whoever ends now must know that it is needed.
-    const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, guarded: guarded.keep, seesAll });
+    const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, seesAll });
     undo.unshift(async () => writer.end());
-    const draft = draftSandbox(request, folder, guarded);
+    const keep = configurationsToKeep({ ...request, inForce: guarded.keep, folders });
+    const draft = draftSandbox(request, folder, { ...guarded, keep });
+    // What is still not there after that is not guarded.
+    const kept = keep.filter((path) => existsSync(path));
+    writer.keepFrom(kept);
     const endGuards = (): readonly string[] =>
       draft.guards.end({ keepStandIns: isWrittenByOthers(request.stateFolder, folders) });
     // After its own note is gone, or it would count as another that runs.
@@ -139,7 +145,11 @@ export async function startSandbox(
     const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
     const notices = [...request.launcher.notice, ...found];
     const traps = await before;
-    noteWrittenFolders(request.stateFolder, folders, guarded.keep);
+    noteWrittenFolders(
+      request.stateFolder,
+      [...folders, ...(seesAll ? [ownConfigFolder(request.userHome)] : [])],
+      kept,
+    );
     request.onReady?.({ grant, notices });
     const running = await prepared.start(plan);
     const renewal = setInterval(() => void registrar.renew(id).catch(() => {}), renewEveryMs).unref();
@@ -254,6 +264,7 @@ function finishPlan(
     workingDirectory: request.workingDirectory,
     environment: request.environment,
     gitConfig: request.gitConfig ?? 'read-only',
+    ignored: planned.standIns.some(({ text }) => text === standInConfig) ? [`/${configFileName}`] : [],
   });
   const credentials = new Set(grant.credentials);
   const logins = new Set(grant.logins);

@@ -18,6 +18,7 @@ export interface GitPlace {
   /** The user's. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly gitConfig: GitConfigAccess;
+  readonly ignored: readonly string[];
 }
 
 /** Returns the variables that go with them. */
@@ -28,6 +29,7 @@ export function layGitFiles({
   workingDirectory,
   environment,
   gitConfig,
+  ignored,
 }: GitPlace): Record<string, string> {
   const options = {
     directory: inside,
@@ -35,6 +37,7 @@ export function layGitFiles({
     lfs: isInPath('git-lfs', (environment.PATH ?? '').split(':')),
     safeDirectories: [workingDirectory],
     keepsUpstreams: gitConfig === 'writable',
+    ignored,
   };
   for (const { name, mode, text } of sandboxGitFiles(options)) {
     const path = join(folder, name);

@@ -14,6 +14,8 @@ export interface SandboxGitOptions {
   readonly safeDirectories?: readonly string[];
   /** False: it cannot write `.git/config`, so git is told not to. */
   readonly keepsUpstreams?: boolean;
+  /** Patterns of what nobody in the sandbox is to commit: what keeps the place of a file while it runs. */
+  readonly ignored?: readonly string[];
 }
 
 export interface SandboxGitFile {
@@ -30,12 +32,14 @@ export const rewriteSwitch = 'SALLYPORT_GIT_REWRITE';
 
 /** Everything a launcher lays down in `directory`. */
 export function sandboxGitFiles(options: SandboxGitOptions): readonly SandboxGitFile[] {
+  const ignored = (options.ignored ?? []).map((pattern) => `${pattern}\n`).join('');
   const whole = [tameName, rewriteName].map((name): Setting => ['include.path', `${options.directory}/${name}`]);
   return [
     { name: wholeName, mode: 0o444, text: render('What git in this sandbox reads first.', whole) },
     { name: tameName, mode: 0o444, text: renderSandboxGitconfig(options) },
     { name: rewriteName, mode: 0o444, text: renderUrlRewrites(options.hosts) },
     { name: `${hooksName}/pre-push`, mode: 0o555, text: lfsPrePush },
+    ...(ignored === '' ? [] : [{ name: ignoreName, mode: 0o444, text: ignored }]),
   ];
 }
 
@@ -53,6 +57,9 @@ export function renderSandboxGitconfig(options: SandboxGitOptions): string {
     // Without an upstream `git push` pushes to the branch of the same name; a repository's own choice wins over this.
     ...(options.keepsUpstreams === false ? [['push.default', 'current'] as const] : []),
     ...(options.safeDirectories ?? []).map((path): Setting => ['safe.directory', path]),
+    ...((options.ignored ?? []).length === 0
+      ? []
+      : [['core.excludesFile', `${options.directory}/${ignoreName}`] as const]),
     ...(options.lfs ? lfsFilter : []),
   ]);
 }
@@ -101,6 +108,7 @@ const wholeName = 'gitconfig';
 const tameName = 'tame.gitconfig';
 const rewriteName = 'rewrite-urls.gitconfig';
 const hooksName = 'hooks';
+const ignoreName = 'ignore';
 
 /** What no repository may turn back on: in the file for every git, and in the environment so that it wins. */
 function pinned(directory: string): readonly Setting[] {

@@ -2,6 +2,7 @@
 // leads git elsewhere, tasks of editors, settings of agents. A snapshot before and one after are compared (trap-review.ts).
 import { createHash } from 'node:crypto';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { configFileName, isStandInConfig } from '../../policy/load/config-places.ts';
 import { type HostFiles, hostFiles } from '../files/host-files.ts';
 import { liesIn } from '../files/path-relations.ts';
 import { ownCommonFolder } from './git-guards.ts';
@@ -72,6 +73,7 @@ function walk(root: string, host: HostFiles, asRoot: boolean): Walk {
       if (kind === 'folder' && name === '.git') found.repositories.push(path);
       if (kind === 'folder' && skipped.has(name)) found.left.push(path);
       else if (kind === 'folder' && !neverEntered.has(name)) folders.push(path);
+      if (name === configFileName && isStandInConfig(join(root, path))) continue;
       if (actedOn.test(path) && (kind !== 'folder' || name === '.git')) found.names.push(path);
       else if (kind === 'device' || (asRoot && kind === 'file' && isSetuid(join(root, path), host)))
         found.names.push(path);

@@ -24,13 +24,13 @@ export interface Writer {
   readonly sandbox: string;
   /** Folders of the host that it can write to. */
   readonly folders: readonly string[];
-  /** Files that it is kept from. */
-  readonly guarded: readonly string[];
   /** It sees the whole host, and can write whatever its user can. */
   readonly seesAll: boolean;
 }
 
 export interface RunningWriter {
+  /** Once, when these files are there and the sandbox is about to be kept from them. Until then it may write them all. */
+  keepFrom(guarded: readonly string[]): void;
   /** When every process of it is gone. Returns the guarded files that were replaced meanwhile. */
   end(): readonly string[];
 }
@@ -64,24 +64,30 @@ const ending = '.json';
 /** No file has it. */
 const replaced = 'replaced';
 
-/** Before the sandbox starts: what it is kept from is what is there now. */
+/** Before anything is made in these folders. */
 export function noteRunningWriter(state: string, writer: Writer): RunningWriter {
   const folders = writer.folders.map(realPath);
   const reach = writer.seesAll ? ['/'] : folders;
-  const within = writer.guarded.filter((file) => isWithin(file, reach));
-  // Open as long as the sandbox runs: the number of a file that is gone would come again, perhaps for a file of its own.
-  const held = within.flatMap(hold);
-  const note: WriterNote = {
+  const held: number[] = [];
+  let note: WriterNote = {
     sandbox: writer.sandbox,
     pid: process.pid,
     birth: processBirth(process.pid),
     hasEnded: false,
     folders,
-    files: within.map((path) => ({ path, identity: identityOf(path), isLoose: isLoose(path, reach) })),
+    files: [],
   };
   const place = join(placeIn(state), `${randomBytes(8).toString('hex')}${ending}`);
   writeNote(place, note);
   return {
+    keepFrom(guarded) {
+      const within = guarded.filter((file) => isWithin(file, reach));
+      // Open as long as the sandbox runs: the number of a file that is gone would come again, perhaps for a file of its own.
+      held.push(...within.flatMap(hold));
+      const files = within.map((path) => ({ path, identity: identityOf(path), isLoose: isLoose(path, reach) }));
+      note = { ...note, files };
+      writeNote(place, note);
+    },
     end() {
       const files = note.files.filter(isAnother).map((file) => ({ ...file, identity: replaced }));
       try {

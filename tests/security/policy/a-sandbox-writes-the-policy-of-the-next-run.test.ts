@@ -26,20 +26,24 @@ afterAll(() => {
   rmSync(escaped, { recursive: true });
 });
 
-/** As a user who has no configuration but what lies in the project. */
-const run = (options: readonly string[], script: string, input = '') =>
-  ground.sallyport('root', [...options, '--', 'sh', '-c', script], { input, env: { SALLYPORT_CONFIG: '' } });
+/** Below the project the sandbox can write one: only where its user ran it is the place of a policy kept. */
+const below = (): string => join(ground.projectOf('root'), 'below');
+/** As a user who has no configuration but what lies there. */
+const settings = (input = '') => ({ input, env: { SALLYPORT_CONFIG: '' }, cwd: below() });
+const run = (options: readonly string[], script: string) =>
+  ground.sallyport('root', [...options, '--', 'sh', '-c', script], settings());
 
-describe('a sallyport.yaml that a sandbox wrote into its project', () => {
+describe('a sallyport.yaml that a sandbox wrote below its project', () => {
   test('is not followed by the next run, nor by a gateway that is started there', async () => {
-    const first = await run(['run'], 'cat > sallyport.yaml', evil);
+    const script = ['run', '--', 'sh', '-c', 'mkdir below && cat > below/sallyport.yaml'];
+    const first = await ground.sallyport('root', script, { ...settings(evil), cwd: ground.projectOf('root') });
     expect(first.code).toBe(0);
-    expect(first.stderr).toContain('sallyport.yaml was made');
+    expect(first.stderr).toContain('below/sallyport.yaml was made');
     const second = await run(['run'], 'curl -sS https://api.example.com/');
     expect([second.code, second.stdout]).toEqual([2, '']);
     expect(second.stderr).toContain('the sandbox may have written it');
     expect(second.stderr).toContain('--config');
-    const up = await ground.sallyport('root', ['up'], { env: { SALLYPORT_CONFIG: '' } });
+    const up = await ground.sallyport('root', ['up'], settings());
     expect(up.code).toBe(2);
     expect(existsSync(marker)).toBe(false);
   });
@@ -54,7 +58,7 @@ describe('a sallyport.yaml that a sandbox wrote into its project', () => {
     const again = await run(['run'], 'echo fine');
     expect(again.stdout).toBe('fine\n');
     // The user's own change is no reason for doubt: no sandbox could have made it.
-    writeFileSync(join(ground.projectOf('root'), 'sallyport.yaml'), 'version: 1\nallow: []\n');
+    writeFileSync(join(below(), 'sallyport.yaml'), 'version: 1\nallow: []\n');
     expect((await run(['run'], 'echo fine')).stdout).toBe('fine\n');
   });
 });

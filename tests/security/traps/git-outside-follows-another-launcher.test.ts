@@ -1,4 +1,4 @@
-// The settings of a repository are read-only whatever starts the sandbox: a container, plain unshare, bubblewrap of a user who is
+// The settings of a repository, and the policy beside it, are read-only whatever starts the sandbox: a container, plain unshare, bubblewrap of a user who is
 // not root.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -32,6 +32,9 @@ for name in config config.worktree commondir info/attributes; do
 done
 mv .git/info .git/old && echo DONE mv info
 mv .git .git-old && echo DONE mv
+{ echo evil > sallyport.yaml; } 2>/dev/null && echo DONE write policy
+rm -f sallyport.yaml && echo DONE rm policy
+echo evil > evil.yaml; mv -f evil.yaml sallyport.yaml && echo DONE mv policy
 echo note > .git/description && echo WORKS`;
 
 const launchers: readonly (readonly [RunUser, string, readonly string[]])[] = [
@@ -51,5 +54,6 @@ describe.each(launchers)('as %s with %s', (user, _name, options) => {
     expect(readFileSync(join(project, '.git/config'), 'utf8')).toBe(before);
     for (const name of ['config.worktree', 'commondir', 'info/attributes'])
       expect(existsSync(join(project, '.git', name)), name).toBe(false);
+    expect(existsSync(join(project, 'sallyport.yaml'))).toBe(false);
   });
 });

@@ -19,7 +19,8 @@ beforeEach(() => {
   config = join(project, 'sallyport.yaml');
   mkdirSync(project);
   writeFileSync(config, 'version: 1\n');
-  writer = noteRunningWriter(home, { sandbox: 'sbx_a', folders: [project], guarded: [config], seesAll: false });
+  writer = noteRunningWriter(home, { sandbox: 'sbx_a', folders: [project], seesAll: false });
+  writer.keepFrom([config]);
 });
 
 afterEach(() => {

@@ -161,7 +161,7 @@ describe('sallyport init', () => {
 
   test('what it wrote beside a sandbox that runs is nobody’s word: that sandbox can change it', async () => {
     noteWrittenFolders(state, [project], []);
-    const writer = noteRunningWriter(state, { sandbox: 'sbx_a', folders: [project], guarded: [], seesAll: false });
+    const writer = noteRunningWriter(state, { sandbox: 'sbx_a', folders: [project], seesAll: false });
     const { code, out } = await run(['--yes']);
     expect(code).toBe(0);
     expect(out).not.toContain('A sandbox cannot change it');

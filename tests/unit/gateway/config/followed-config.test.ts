@@ -20,7 +20,8 @@ beforeEach(() => {
   file = join(folder, 'sallyport.yaml');
   writeFileSync(file, 'version: 1\nallow: [{ host: "*", ask: true }]\n');
   const state = join(folder, 'starters');
-  writer = noteRunningWriter(state, { sandbox: 'sbx_a', folders: [folder], guarded: [file], seesAll: false });
+  writer = noteRunningWriter(state, { sandbox: 'sbx_a', folders: [folder], seesAll: false });
+  writer.keepFrom([file]);
 });
 
 afterEach(() => {

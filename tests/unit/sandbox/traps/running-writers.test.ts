@@ -46,7 +46,8 @@ afterEach(() => {
 });
 
 function start(guarded: readonly string[] = [config], seesAll = false): RunningWriter {
-  running = noteRunningWriter(state, { sandbox: 'sbx_a', folders: [project], guarded, seesAll });
+  running = noteRunningWriter(state, { sandbox: 'sbx_a', folders: [project], seesAll });
+  running.keepFrom(guarded);
   return running;
 }
 
@@ -185,6 +186,13 @@ describe('what is left of a sandbox whose starter was killed', () => {
 });
 
 describe('a configuration that a running sandbox is not kept from', () => {
+  test('is in doubt also before the sandbox is kept from it, and no longer when it is', () => {
+    running = noteRunningWriter(state, { sandbox: 'sbx_a', folders: [project], seesAll: false });
+    expect(findSuspect(state, config)).toEqual({ ...suspect, wasGuarded: false });
+    running.keepFrom([config]);
+    expect(findSuspect(state, config)).toBeNull();
+  });
+
   test('is in doubt as long as it runs, also when its user names it, and then until its user does', () => {
     noteWrittenFolders(state, [project], []);
     const writer = start([]);
