@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
+import { credentialTroubles, lookAtCredentials, stateOfCredential } from './steps/credential-states.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
 import { printJson, wantsJson } from './terminal/wants-json.ts';
@@ -93,9 +94,18 @@ async function checkConfig(context: CliContext, file: string | undefined, json: 
     return context.say(`${count} ${count === 1 ? 'error' : 'errors'}: this configuration would be refused.`);
   }
   const { policy } = result;
-  if (json) return printJson(context, { ok: true, config: policy.origin, warnings: policy.warnings });
+  const credentials = await lookAtCredentials(context, policy);
+  const troubles = credentialTroubles(credentials);
+  if (json) {
+    const states = credentials.map((one) => ({
+      ...{ name: one.name, source: one.source, state: stateOfCredential(one), error: one.error ?? null },
+    }));
+    return printJson(context, { ok: true, config: policy.origin, warnings: policy.warnings, credentials: states });
+  }
   for (const warning of policy.warnings) context.say(`${context.colors.yellow('warning')} ${printable(warning)}`);
+  for (const trouble of troubles) context.say(`${context.colors.yellow('problem')} ${trouble}`);
+  const unusable = troubles.length === 0 ? '' : `, ${troubles.length} with a problem`;
   context.print(
-    `${context.colors.green('ok')} ${printable(policy.origin)}: ${policy.allow.length} allow rules, ${policy.credentials.size} credentials`,
+    `${context.colors.green('ok')} ${printable(policy.origin)}: ${policy.allow.length} allow rules, ${policy.credentials.size} credentials${unusable}`,
   );
 }

@@ -15,6 +15,7 @@ import type { RefusedRequest } from '../prove/doctor/judge-sandbox.ts';
 import type { RefusedRecord } from '../prove/doctor/try-runtimes.ts';
 import type { LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { CliContext } from './cli-context.ts';
+import { credentialTroubles, lookAtCredentials } from './steps/credential-states.ts';
 import { describeFindings, describeSum } from './steps/doctor-report.ts';
 import { interruption, rememberGateway } from './steps/quiet-gateway.ts';
 import { exitCode } from './terminal/exit-code.ts';
@@ -102,7 +103,11 @@ async function lookAtAll(
 async function askGateway(context: CliContext): Promise<GatewayFacts> {
   const socket = context.places.adminSocket;
   try {
-    return { state: 'running', socket, report: await context.admin.call<HealthReport>('GET', '/internal/health') };
+    const [report, { credentials }] = await Promise.all([
+      context.admin.call<HealthReport>('GET', '/internal/health'),
+      context.admin.call<{ credentials: CredentialStatus[] }>('GET', '/internal/credentials'),
+    ]);
+    return { state: 'running', socket, report, troubles: credentialTroubles(credentials) };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     if (error instanceof GatewayUnreachable) return { state: 'none', socket, config: await readConfig(context) };
@@ -123,7 +128,8 @@ async function readConfig(context: CliContext): Promise<ConfigFacts> {
   const result = await loadPolicy(findConfigFile({ env: context.env, cwd: context.cwd, home: machine.home }), machine);
   if (!result.ok) return { ok: false, errors: result.errors.map(formatPolicyError) };
   const { origin, allow, warnings } = result.policy;
-  return { ok: true, origin, rules: allow.length, warnings };
+  const troubles = credentialTroubles(await lookAtCredentials(context, result.policy));
+  return { ok: true, origin, rules: allow.length, warnings, troubles };
 }
 
 async function lookInside(

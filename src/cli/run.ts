@@ -7,6 +7,7 @@ import { pathOutside } from '../kit/process/path-outside.ts';
 import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { SandboxRegistrar, SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
+import { credentialTroubles } from './steps/credential-states.ts';
 import { addRightsOptions, asRights, gather, type RightsOptions } from './steps/rights-options.ts';
 import { describeRefusals, describeRun, type RefusedSummary } from './steps/run-report.ts';
 import { SignalPass } from './steps/signal-pass.ts';
@@ -108,6 +109,7 @@ async function begin(context: CliContext, command: readonly string[], options: R
   const environment = { ...context.env, PATH: context.userPath };
   let own: Promise<OwnGateway> | null = null;
   let gateway: OwnGateway | null = null;
+  let credentials: readonly CredentialStatus[] | null = null;
   let conclude: ((sandbox: string) => Promise<void>) | null = null;
   const teaching = async (registrar: SandboxRegistrar, gateway: OwnGateway | null): Promise<SandboxRegistrar> => {
     if (options.learn !== true && options.learnApply !== true) return registrar;
@@ -117,7 +119,8 @@ async function begin(context: CliContext, command: readonly string[], options: R
   };
   try {
     const asked = await asRequest(context, command, options, environment);
-    const onReady: SandboxRequest['onReady'] = (ready) => announce(context, options, asked.launcher, ready, gateway);
+    const onReady: SandboxRequest['onReady'] = (ready) =>
+      announce(context, options, asked.launcher, ready, gateway, credentials);
     const request = { ...asked, onReady };
     const { startSandbox } = await import('../sandbox/run/start-sandbox.ts');
     // Loading the gateway takes the longest: it begins when the processes of the sandbox are on their way.
@@ -125,10 +128,12 @@ async function begin(context: CliContext, command: readonly string[], options: R
       const { registrarOfGateway, registrarOfSocket } = await import('../gateway/sandboxes/sandbox-registrar.ts');
       if (options.gateway === true) {
         if (options.dashboard === true) await announceRunningPage(context);
+        credentials = await credentialsOfRunning(context);
         return teaching(registrarOfSocket(context.admin), null);
       }
       own = startOwn(context, options);
       gateway = await own;
+      credentials = gateway.admin.listCredentials();
       return teaching(registrarOfGateway(gateway.admin), gateway);
     });
     return { started, own: gateway, learned: conclude && (() => conclude!(started.grant.id)) };
@@ -217,13 +222,14 @@ function announce(
   launcher: Launcher,
   started: Pick<StartedSandbox, 'grant' | 'notices'>,
   own: OwnGateway | null,
+  credentials: readonly CredentialStatus[] | null,
 ): void {
   announcePage(context, options, own);
   if (!context.isTerminal || options.quiet === true) {
     for (const notice of launcher.notice) context.say(`sallyport: ${printable(notice)}`);
+    for (const trouble of credentialTroubles(credentials ?? [])) context.say(`sallyport: ${trouble}`);
     return;
   }
-  const credentials: readonly CredentialStatus[] | null = own?.admin.listCredentials() ?? null;
   context.say(
     describeRun(context, {
       launcher: launcher.name,
@@ -236,6 +242,14 @@ function announce(
       persistentHome: options.home === 'persist',
     }),
   );
+}
+
+/** Null: it is of a version that does not say. */
+async function credentialsOfRunning(context: CliContext): Promise<readonly CredentialStatus[] | null> {
+  const answer = await context.admin
+    .call<{ credentials: readonly CredentialStatus[] }>('GET', '/internal/credentials')
+    .catch(() => null);
+  return answer?.credentials ?? null;
 }
 
 /** That of the gateway that is joined, where it has one: the command runs without it too. */

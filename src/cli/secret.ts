@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { CredentialStatus } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
+import { stateOfCredential } from './steps/credential-states.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { columns, joined, printable } from './terminal/printable.ts';
 import { readSecret } from './terminal/read-secret.ts';
@@ -69,7 +70,8 @@ function addList(secret: Command, context: CliContext): void {
 States:
   set         it has a value
   when used   its source (a command, a keyring, a login) is asked when a request needs it
-  missing     it has none: a problem is named below, or it waits for \`sallyport secret set NAME\`
+  missing     it has none, and waits for \`sallyport secret set NAME\`
+  unreadable  its source fails: the line below says why, and what to do
 
 Examples:
   sallyport secret list
@@ -94,7 +96,7 @@ export function describeCredentials(
 ): string[] {
   const rows = credentials.map((one) => [
     printable(one.name),
-    stateOf(one),
+    stateOfCredential(one),
     sinceInWords(one.since, nowMs),
     untilInWords(one.expires, nowMs),
     agoInWords(one.lastUsed, nowMs),
@@ -108,11 +110,6 @@ export function describeCredentials(
       return error ? [line, `  ${colors.yellow('problem')}  ${printable(error)}`] : [line];
     }),
   ];
-}
-
-function stateOf({ set, unasked }: CredentialStatus): string {
-  if (set) return 'set';
-  return unasked ? 'when used' : 'missing';
 }
 
 function addRemove(secret: Command, context: CliContext): void {

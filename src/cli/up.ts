@@ -6,6 +6,7 @@ import { checkConfigIsTheUsers } from '../gateway/config/trusted-config.ts';
 import type { Gateway, StartSummary } from '../gateway/contract.ts';
 import { loadService } from '../gateway/load-service.ts';
 import type { CliContext } from './cli-context.ts';
+import { stateOfCredential } from './steps/credential-states.ts';
 import { addUpOptions, listenOf, refuseCredentialVariables, type UpOptions } from './steps/up-options.ts';
 import { printable } from './terminal/printable.ts';
 import { printJson, wantsJson } from './terminal/wants-json.ts';
@@ -79,12 +80,14 @@ export function describeStart(context: Pick<CliContext, 'colors'>, summary: Star
   }
   lines.push('', 'Credentials');
   if (summary.credentials.length === 0) lines.push('  none configured');
-  for (const { name, source, set, unasked, error } of summary.credentials) {
-    const state = set ? colors.green('set    ') : unasked ? colors.green('on use ') : colors.yellow('not set');
+  for (const one of summary.credentials) {
+    const { name, source } = one;
+    const state = stateOfCredential(one);
+    const color = state === 'missing' || state === 'unreadable' ? colors.yellow : colors.green;
     const todo =
-      set || unasked || source !== 'memory' ? '' : colors.dim(`  sallyport secret set ${printable(name)} < file`);
-    lines.push(`  ${state}  ${printable(name).padEnd(12)} ${printable(source)}${todo}`);
-    if (error) lines.push(`           ${colors.yellow('problem')}  ${printable(error)}`);
+      state === 'missing' && source === 'memory' ? colors.dim(`  sallyport secret set ${printable(name)} < file`) : '';
+    lines.push(`  ${color(state.padEnd(10))}  ${printable(name).padEnd(12)} ${printable(source)}${todo}`);
+    if (one.error) lines.push(`              ${colors.yellow('problem')}  ${printable(one.error)}`);
   }
   for (const warning of summary.warnings) {
     lines.push('', `${colors.yellow('warning')} ${warning.split('\n').map(printable).join('\n        ')}`);

@@ -7,6 +7,7 @@ import { openKept } from './build/open-kept.ts';
 import { startServing } from './build/start-serving.ts';
 import type { Gateway, StartOptions } from './contract.ts';
 
+export { lookAtCredentials } from './config/look-at-credentials.ts';
 export { judgeCase } from './decisions/judge-cases.ts';
 /** A process that a gateway has started beside itself (listen.workers). Resolves when it has ended in order. */
 export { runWorker as startWorker } from './worker.ts';

@@ -30,6 +30,18 @@ afterAll(async () => {
   ground.remove();
 });
 
+test('a key that others can read is not a key that is not there: the start says so, and what to do', async () => {
+  const file = join(ground.homeOf('root'), 'open-key');
+  const config = join(ground.homeOf('root'), 'open-key.yaml');
+  writeFileSync(file, key, { mode: 0o644 });
+  const credentials = { example: { hosts: ['api.example.com'], inject: { bearer: true }, source: { file } } };
+  writeFileSync(config, JSON.stringify({ version: 1, allow: [{ host: 'api.example.com' }], credentials }));
+  const { code, stdout, stderr } = await ground.sallyport('root', ['run', '--config', config, '--', 'echo', 'fine']);
+  expect([code, stdout]).toEqual([0, 'fine\n']);
+  expect(stderr).toContain(`the credential example cannot be used: ${file} is open to other users (mode 644)`);
+  expect(stderr).toContain(`chmod 600 ${file}`);
+});
+
 describe.each(runUsers)('sallyport run as %s', (user) => {
   const run = (script: string, options: readonly string[] = [], input = '') =>
     ground.sallyport(user, ['run', ...options, '--', 'sh', '-c', script], { input, env: { EXAMPLE_KEY: key } });

@@ -4,6 +4,7 @@ import type { CredentialStatus } from '../../gateway/admin/admin-ports.ts';
 import type { StartedSandbox } from '../../sandbox/run/start-sandbox.ts';
 import type { CliContext } from '../cli-context.ts';
 import { joined, printable } from '../terminal/printable.ts';
+import { credentialTroubles, stateOfCredential } from './credential-states.ts';
 
 export interface RunFacts {
   readonly launcher: string;
@@ -11,7 +12,7 @@ export interface RunFacts {
   readonly workingDirectory: string;
   readonly repos: readonly string[];
   readonly branches: readonly string[];
-  /** Null: another gateway knows them. */
+  /** Null: nobody could be asked. */
   readonly credentials: readonly CredentialStatus[] | null;
   readonly config: string;
   readonly persistentHome: boolean;
@@ -22,6 +23,8 @@ export function describeRun({ colors }: Pick<CliContext, 'colors'>, facts: RunFa
   const lines = [`${colors.bold('Sallyport')} ${printable(grant.id)} ${colors.dim(`(${facts.launcher})`)}`];
   const fact = (name: string, text: string) => lines.push(`  ${colors.dim(name.padEnd(7))} ${text}`);
   fact('keys', describeKeys(grant.credentials, facts.credentials));
+  for (const trouble of credentialTroubles(facts.credentials ?? []))
+    lines.push(`  ${colors.yellow('problem')} ${trouble}`);
   const pushes = facts.repos.length === 0 ? '' : `, pushes to ${joined(facts.branches)}`;
   fact('repos', facts.repos.length === 0 ? 'none: --repo OWNER/REPO lets one in' : `${joined(facts.repos)}${pushes}`);
   fact('files', `${printable(facts.workingDirectory)}, and ${facts.persistentHome ? 'the kept' : 'a fresh'} home`);
@@ -32,7 +35,11 @@ export function describeRun({ colors }: Pick<CliContext, 'colors'>, facts: RunFa
 
 /** Where each key comes from; the sandbox itself holds placeholders. */
 function describeKeys(usable: readonly string[], known: readonly CredentialStatus[] | null): string {
-  if (usable.length === 0) return 'none are set; requests go out without a key. `sallyport secret --help` tells more';
+  if (usable.length === 0) {
+    const broken = (known ?? []).filter((one) => stateOfCredential(one) === 'unreadable').map(({ name }) => name);
+    if (broken.length > 0) return `none that can be used: ${joined(broken)} cannot be read`;
+    return 'none are set; requests go out without a key. `sallyport secret --help` tells more';
+  }
   const named = usable.map((name) => {
     const source = known?.find((one) => one.name === name)?.source;
     return source === undefined || source === 'memory' ? name : `${name} (${source})`;

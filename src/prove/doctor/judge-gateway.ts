@@ -4,14 +4,26 @@ import type { HealthReport } from '../../gateway/admin/admin-ports.ts';
 import { type DoctorFinding, findingsOf } from './finding.ts';
 
 export type GatewayFacts =
-  | { readonly state: 'running'; readonly socket: string; readonly report: HealthReport }
+  | {
+      readonly state: 'running';
+      readonly socket: string;
+      readonly report: HealthReport;
+      /** Of credentials, in words. */
+      readonly troubles: readonly string[];
+    }
   /** It answered, but not with a report. */
   | { readonly state: 'unwell'; readonly socket: string; readonly said: string }
   | { readonly state: 'none'; readonly socket: string; readonly config: ConfigFacts };
 
 /** The configuration that would be used. */
 export type ConfigFacts =
-  | { readonly ok: true; readonly origin: string; readonly rules: number; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly origin: string;
+      readonly rules: number;
+      readonly warnings: readonly string[];
+      readonly troubles: readonly string[];
+    }
   | { readonly ok: false; readonly errors: readonly string[] };
 
 const { ok, warn, fail } = findingsOf('Gateway');
@@ -19,7 +31,7 @@ const { ok, warn, fail } = findingsOf('Gateway');
 export function judgeGateway(facts: GatewayFacts): DoctorFinding[] {
   switch (facts.state) {
     case 'running':
-      return judgeReport(facts.report, facts.socket);
+      return [...judgeReport(facts.report, facts.socket), ...facts.troubles.map(credential)];
     case 'unwell':
       return [
         fail('running', `a gateway listens on ${facts.socket}, but: ${facts.said}`, 'look at its log, and restart it'),
@@ -52,10 +64,15 @@ function judgeReport(report: HealthReport, socket: string): DoctorFinding[] {
   ];
 }
 
+function credential(text: string): DoctorFinding {
+  return fail('credential', text, 'requests that need it are refused until then; `sallyport secret list` shows each');
+}
+
 function judgeConfig(config: ConfigFacts): DoctorFinding[] {
   if (!config.ok) return config.errors.map((text) => fail('config', text, 'find the errors: sallyport config check'));
   return [
     ok('config', `${config.origin}, ${config.rules} ${config.rules === 1 ? 'rule' : 'rules'} of what is allowed`),
     ...config.warnings.map((text) => warn('config', text.replaceAll('\n', ' '), 'run sallyport config check')),
+    ...config.troubles.map(credential),
   ];
 }

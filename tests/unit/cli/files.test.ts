@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
@@ -60,6 +60,39 @@ describe('sallyport config check', () => {
     expect(good.code).toBe(0);
     expect(good.out).toContain(`ok ${file}: 1 allow rules`);
     expect((await run('config', 'check', 'missing.yaml')).code).toBe(2);
+  });
+});
+
+describe('a key that others can read', () => {
+  const key = (): string => join(home, 'key');
+  beforeEach(() => {
+    writeFileSync(key(), 'a-real-key-0123456789', { mode: 0o644 });
+    const config = { my: { hosts: ['api.example.com'], inject: { bearer: true }, source: { file: key() } } };
+    const policy = { version: 1, allow: [{ host: 'api.example.com' }], credentials: config };
+    writeFileSync(join(home, 'sallyport.yaml'), JSON.stringify(policy));
+  });
+
+  test('is told by `config check`, with the command that helps, and no more when it has helped', async () => {
+    const open = await run('config', 'check');
+    expect(open.code).toBe(0);
+    expect(open.out).toContain('1 credentials, 1 with a problem');
+    const problem = `the credential my cannot be used: ${key()} is open to other users (mode 644): run  chmod 600 ${key()}`;
+    expect(open.err).toContain(problem);
+    const json = JSON.parse((await run('config', 'check', '--json')).out);
+    expect(json).toMatchObject({ ok: true, credentials: [{ name: 'my', source: 'file', state: 'unreadable' }] });
+    chmodSync(key(), 0o600);
+    const closed = await run('config', 'check');
+    expect([closed.err, closed.out.trimEnd().endsWith('1 credentials')]).toEqual(['', true]);
+    expect(`${open.out}${open.err}${closed.out}`).not.toContain('a-real-key');
+  });
+
+  test('is not well to the doctor', async () => {
+    const { out } = await run('doctor', '--outside', '--json');
+    const { ok, findings } = JSON.parse(out) as { ok: boolean; findings: Record<string, string>[] };
+    expect(ok).toBe(false);
+    expect(findings.filter(({ name }) => name === 'credential')).toMatchObject([
+      { state: 'fail', says: expect.stringContaining(`chmod 600 ${key()}`) },
+    ]);
   });
 });
 

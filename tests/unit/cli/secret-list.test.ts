@@ -57,12 +57,12 @@ describe('the table of credentials', () => {
       now,
     );
     expect(lines).toEqual([
-      'NAME       STATE      AGE     EXPIRES    LAST USE   SOURCE',
-      'anthropic  set        2 h     in 43 min  2 min ago  ~/.claude/.credentials.json',
-      'github     missing    -       -          never      file',
+      'NAME       STATE       AGE     EXPIRES    LAST USE   SOURCE',
+      'anthropic  set         2 h     in 43 min  2 min ago  ~/.claude/.credentials.json',
+      'github     unreadable  -       -          never      file',
       '  problem  /run/secrets/github does not exist: put the credential there (mode 600)',
-      'my-api     when used  -       -          never      command',
-      'openai     set        2 days  expired    never      memory',
+      'my-api     when used   -       -          never      command',
+      'openai     set         2 days  expired    never      memory',
     ]);
     const rows = lines.filter((line) => !line.includes('problem'));
     expect(Math.max(...rows.map((line) => line.length))).toBeLessThanOrEqual(80);

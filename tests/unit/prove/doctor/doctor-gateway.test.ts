@@ -21,28 +21,43 @@ const report = {
 
 describe('the running gateway is asked what is live in it', () => {
   test('every control is a line', () => {
-    const findings = judgeGateway({ state: 'running', socket, report });
+    const findings = judgeGateway({ state: 'running', socket, report, troubles: [] });
     expect(findings.map(({ name }) => name)).toEqual(['running', 'config', 'path', 'journal']);
     expect(isWell(findings)).toBe(true);
   });
 
   test('a journal that is off fails, another control that is off is a warning, and both say OFF', () => {
     const off = ['journal', 'allowlist', 'api-block'].map((name) => ({ name, live: false, detail: 'why' }));
-    const findings = judgeGateway({ state: 'running', socket, report: { ...report, controls: off } });
+    const findings = judgeGateway({ state: 'running', socket, report: { ...report, controls: off }, troubles: [] });
     const states = Object.fromEntries(findings.map(({ name, state }) => [name, state]));
     expect(states).toMatchObject({ journal: 'fail', allowlist: 'fail', 'api-block': 'warn' });
     expect(findings.filter(({ says }) => says === 'OFF: why')).toHaveLength(3);
   });
 
   test('a warning of the gateway is passed on', () => {
-    const findings = judgeGateway({ state: 'running', socket, report: { ...report, warnings: ['the CA ends soon'] } });
+    const findings = judgeGateway({
+      state: 'running',
+      socket,
+      report: { ...report, warnings: ['the CA ends soon'] },
+      troubles: [],
+    });
     expect(findings.at(-1)).toMatchObject({ state: 'warn', says: 'the CA ends soon' });
   });
 
   test('one that listens and gives no report fails; none at all does not', () => {
     expect(isWell(judgeGateway({ state: 'unwell', socket, said: 'not ready' }))).toBe(false);
-    const config = { ok: true, origin: 'embedded default', rules: 3, warnings: [] } as const;
+    const config = { ok: true, origin: 'embedded default', rules: 3, warnings: [], troubles: [] } as const;
     expect(isWell(judgeGateway({ state: 'none', socket, config }))).toBe(true);
+  });
+
+  test('a credential that cannot be used is not well, whether a gateway runs or not', () => {
+    const troubles = ['the credential github cannot be used: run  chmod 600 /k'];
+    const config = { ok: true, origin: 'embedded default', rules: 3, warnings: [], troubles } as const;
+    for (const facts of [
+      { state: 'running', socket, report, troubles } as const,
+      { state: 'none', socket, config } as const,
+    ])
+      expect(judgeGateway(facts).at(-1)).toMatchObject({ name: 'credential', state: 'fail', says: troubles[0] });
   });
 
   test('where none runs, a configuration that would be refused fails with its errors', () => {

@@ -1,0 +1,40 @@
+import picocolors from 'picocolors';
+import { describe, expect, test } from 'vitest';
+import { describeRun, type RunFacts } from '../../../../src/cli/steps/run-report.ts';
+
+const facts = {
+  launcher: 'bubblewrap',
+  started: { grant: { id: 'sbx_1', credentials: [] }, notices: [] },
+  workingDirectory: '/p',
+  repos: [],
+  branches: [],
+  credentials: [],
+  config: 'embedded default',
+  persistentHome: false,
+} as unknown as RunFacts;
+const said = (changes: Partial<RunFacts>): string =>
+  describeRun({ colors: picocolors.createColors(false) }, { ...facts, ...changes });
+
+describe('the banner of a run', () => {
+  const broken = { name: 'github', source: 'file', set: false, error: '/k is open to other users: run  chmod 600 /k' };
+
+  test('does not say that no key is set where one cannot be read: it says which, and what to do', () => {
+    const text = said({ credentials: [broken] });
+    expect(text).not.toContain('none are set');
+    expect(text).toContain('keys    none that can be used: github cannot be read');
+    expect(text).toContain(
+      'problem the credential github cannot be used: /k is open to other users: run  chmod 600 /k',
+    );
+  });
+
+  test('says it beside those that can be used', () => {
+    const started = { grant: { id: 'sbx_1', credentials: ['my'] }, notices: [] } as unknown as RunFacts['started'];
+    const text = said({ started, credentials: [{ name: 'my', source: 'file', set: true }, broken] });
+    expect(text).toContain('keys    my (file); the sandbox has placeholders only');
+    expect(text).toContain('chmod 600 /k');
+  });
+
+  test('says that none are set where none are', () => {
+    expect(said({})).toContain('keys    none are set; requests go out without a key');
+  });
+});
