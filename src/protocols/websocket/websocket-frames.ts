@@ -17,16 +17,33 @@ export interface FrameHead {
   readonly bytes: Buffer;
 }
 
+/** What is left out is not asked for: where nobody wants the content, no mask is taken off. */
 export interface FrameSink {
-  onHead(head: FrameHead): void;
+  onHead?(head: FrameHead): void;
   /** Some of the content, never empty. `raw`: as it came; the same bytes where there is no mask. */
-  onContent(content: Buffer, raw: Buffer, head: FrameHead): void;
+  onContent?(content: Buffer, raw: Buffer, head: FrameHead): void;
   /** The frame is complete. The message is, too, if it is final and no control frame. */
-  onEnd(head: FrameHead): void;
+  onEnd?(head: FrameHead): void;
 }
+
+/** What a Close frame says of why (RFC 6455 section 7.4.1). */
+export const closeCodes = {
+  protocolError: 1002,
+  invalidData: 1007,
+  refused: 1008,
+  tooBig: 1009,
+  failed: 1011,
+} as const;
 
 export class UnreadableFrame extends Error {
   override readonly name = 'UnreadableFrame';
+  /** How the one who sent it is told. */
+  readonly closeCode: number;
+
+  constructor(message: string, closeCode: number = closeCodes.protocolError) {
+    super(message);
+    this.closeCode = closeCode;
+  }
 }
 
 /** Told of every frame before its sink. Throws UnreadableFrame where there are too many. */
@@ -38,6 +55,7 @@ export const continuation = 0x0;
 const textMessage = 0x1;
 const binaryMessage = 0x2;
 const firstControl = 0x8;
+export const closing = 0x8;
 const lastControl = 0xa;
 const finalBit = 0x80;
 const deflatedBit = 0x40;
@@ -70,6 +88,11 @@ export class FrameReader {
     this.#counter = counter;
   }
 
+  /** True where no frame is half-way: a control frame may stand here. */
+  get isBetweenFrames(): boolean {
+    return this.#head === null && this.#held.length === 0;
+  }
+
   /** True where nothing is half-way: neither a frame nor a message. */
   get isBetweenMessages(): boolean {
     return this.#head === null && this.#held.length === 0 && this.#message === null;
@@ -97,7 +120,7 @@ export class FrameReader {
     this.#head = head;
     this.#missing = head.contentBytes;
     this.#maskAt = 0;
-    this.#sink.onHead(head);
+    this.#sink.onHead?.(head);
     if (this.#missing === 0) this.#endFrame(head);
     return at + size - held;
   }
@@ -144,7 +167,7 @@ export class FrameReader {
     const head = this.#head!;
     const raw = chunk.subarray(at, at + this.#missing);
     this.#missing -= raw.length;
-    this.#sink.onContent(this.#isMasked ? this.#unmasked(raw, head) : raw, raw, head);
+    this.#sink.onContent?.(this.#isMasked ? this.#unmasked(raw, head) : raw, raw, head);
     if (this.#missing === 0) this.#endFrame(head);
     return at + raw.length;
   }
@@ -164,7 +187,7 @@ export class FrameReader {
   #endFrame(head: FrameHead): void {
     this.#head = null;
     if (!head.isControl && head.isFinal) this.#message = null;
-    this.#sink.onEnd(head);
+    this.#sink.onEnd?.(head);
   }
 }
 
@@ -173,7 +196,7 @@ function contentSize(bytes: Buffer): number {
   if (length < 126) return length;
   if (length === 126) return bytes.readUInt16BE(2);
   const size = bytes.readBigUInt64BE(2);
-  if (size > BigInt(Number.MAX_SAFE_INTEGER)) throw new UnreadableFrame('a frame longer than any');
+  if (size > BigInt(Number.MAX_SAFE_INTEGER)) throw new UnreadableFrame('a frame longer than any', closeCodes.tooBig);
   return Number(size);
 }
 
@@ -187,4 +210,17 @@ export function serverFrameHead(opcode: number, isFinal: boolean, contentBytes: 
   head[1] = 127;
   head.writeBigUInt64BE(BigInt(contentBytes), 2);
   return head;
+}
+
+/** The last frame of one side, with as much of `reason` as has room. `mask`: four bytes where a client says it. */
+export function closeFrame(code: number, reason: string, mask: Buffer | null = null): Buffer {
+  const words = Buffer.from(reason);
+  let end = Math.min(words.length, maxControlBytes - 2);
+  // Not inside a character: the reason must be UTF-8.
+  while (end < words.length && end > 0 && (words[end]! & 0xc0) === 0x80) end--;
+  const content = Buffer.concat([Buffer.from([code >> 8, code & 0xff]), words.subarray(0, end)]);
+  const head = serverFrameHead(closing, true, content.length);
+  if (mask === null) return Buffer.concat([head, content]);
+  head[1] = head[1]! | maskBit;
+  return Buffer.concat([head, mask, content.map((byte, i) => byte ^ mask[i & 3]!)]);
 }

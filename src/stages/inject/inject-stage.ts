@@ -252,9 +252,9 @@ export class InjectStage implements Stage<Authorized, Injected> {
   }
 }
 
-/** Whether the answer must come in a form that can be read: it is searched, or says what it cost. */
-function isReadable({ meter }: Authorized, scrub: AnswerScrub | null): boolean {
-  return scrub !== null || meter !== undefined;
+/** Whether the answer must come in a form that can be read: it is searched, or says what it cost, or comes in frames. */
+function isReadable({ meter, canonical }: Authorized, scrub: AnswerScrub | null): boolean {
+  return scrub !== null || meter !== undefined || canonical.kind === 'websocket';
 }
 
 /** Where the credential goes for this request. Authorize has decided all this; a disagreement forwards nothing. */

@@ -136,6 +136,8 @@ export class H1Exchange implements Exchange {
   }
 
   abort(): void {
+    // The connection is another request's by now, or ends in good order.
+    if (this.#finished) return;
     // Where the close is the end of the answer, TLS must not even say goodbye; elsewhere the framing tells.
     if (this.#untilClose) this.#connection.reset();
     else this.#connection.socket.destroy();

@@ -4,13 +4,16 @@
 
 import { Fifo } from '../../../kit/fifo.ts';
 import type { FrameFlood } from '../../../kit/floods/websocket-flood.ts';
+import { ClientGone } from '../../../path/exchange/client-gone.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
 import {
+  closeCodes,
   continuation,
   FrameReader,
   type FrameSink,
   serverFrameHead,
+  UnreadableFrame,
 } from '../../../protocols/websocket/websocket-frames.ts';
 import { MessageInflater } from '../../../protocols/websocket/websocket-inflate.ts';
 
@@ -23,7 +26,8 @@ type Step =
   | { readonly kind: 'begin'; readonly opcode: number }
   | { readonly kind: 'inflate'; readonly bytes: Buffer; readonly last: boolean }
   | { readonly kind: 'end-frame'; readonly isFinal: boolean }
-  | { readonly kind: 'end' };
+  | { readonly kind: 'end' }
+  | { readonly kind: 'break-off'; readonly reason: Error };
 
 export class InflatingWriter implements BodyWriter {
   onDrain: (() => void) | null = null;
@@ -35,6 +39,8 @@ export class InflatingWriter implements BodyWriter {
   #isBusy = false;
   #hasRoom = true;
   #over = false;
+  /** Nothing more is read; what was is still passed on. */
+  #isBroken = false;
   /** Of the compressed message that is under way: for its first frame, then for those that continue it. */
   #opcode = continuation;
   #gathered: Buffer[] = [];
@@ -67,11 +73,11 @@ export class InflatingWriter implements BodyWriter {
 
   write(chunk: Buffer): boolean {
     if (this.#over) return true;
+    if (this.#isBroken) return true;
     try {
       this.#reader.feed(chunk);
     } catch (error) {
-      this.fail(error as Error);
-      return true;
+      this.#breakOff(error as Error);
     }
     this.#run();
     return this.#hasRoom && this.#steps.length === 0 && !this.#isBusy;
@@ -82,13 +88,26 @@ export class InflatingWriter implements BodyWriter {
   }
 
   end(_trailers: HeaderList | null): void {
-    if (this.#over) return;
+    if (this.#over || this.#isBroken) return;
     this.#steps.push({ kind: 'end' });
     this.#run();
   }
 
   fail(reason: Error): void {
-    if (this.#over) return;
+    if (this.#over || (this.#isBroken && !(reason instanceof ClientGone))) return;
+    this.#breakOff(reason);
+    this.#run();
+  }
+
+  /** Before a frame that cannot be read comes what came before it; nothing else is waited for. */
+  #breakOff(reason: Error): void {
+    if (reason instanceof UnreadableFrame || reason.cause instanceof UnreadableFrame) {
+      this.#isBroken = true;
+      this.#steps.push({ kind: 'break-off', reason });
+    } else this.#failNow(reason);
+  }
+
+  #failNow(reason: Error): void {
     this.#to.fail(reason);
     this.#stop(reason);
     // Whoever waits for room would wait for ever.
@@ -119,6 +138,9 @@ export class InflatingWriter implements BodyWriter {
       case 'end-frame':
         if (step.isFinal || this.#gatheredBytes > 0) this.#giveFrame(step.isFinal);
         break;
+      case 'break-off':
+        this.#failNow(step.reason);
+        break;
       case 'end':
         this.#to.end(null);
         this.#stop(null);
@@ -129,7 +151,7 @@ export class InflatingWriter implements BodyWriter {
   #inflated(failure: Error | null): void {
     this.#isBusy = false;
     if (failure !== null) {
-      this.fail(failure);
+      this.#failNow(new UnreadableFrame(failure.message, closeCodes.invalidData));
       return;
     }
     this.#run();

@@ -1,12 +1,21 @@
-// Searches the messages that come back over a WebSocket. A message may come in several frames, and the credential across
-// two of them: content is searched message by message, and frames keep their lengths and order. Compressed messages
-// must have been unfolded before (deflate-frames.ts): here they are refused.
+// The messages that come back over a WebSocket, searched on their way to the client. A message may come in several frames,
+// and the credential across two of them: content is searched message by message, and frames keep their lengths and order.
+// Compressed messages must have been unfolded before (deflate-frames.ts), where there is anything to search for.
 
 import { Fifo } from '../../../kit/fifo.ts';
 import { type FrameFlood, TooManyFrames } from '../../../kit/floods/websocket-flood.ts';
 import type { AnswerScrub, BodyScrub } from '../../../path/exchange/answer-scrub.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
-import { type FrameHead, FrameReader, UnreadableFrame } from '../../../protocols/websocket/websocket-frames.ts';
+import type { HeaderList } from '../../../path/exchange/header-list.ts';
+import { Refusal } from '../../../path/refusal.ts';
+import {
+  closeCodes,
+  closeFrame,
+  closing,
+  type FrameHead,
+  FrameReader,
+  UnreadableFrame,
+} from '../../../protocols/websocket/websocket-frames.ts';
 
 const none = Buffer.alloc(0);
 
@@ -19,26 +28,50 @@ export class FrameScrub {
   /** In order: bytes that go when all before them went, and how many bytes of searched content stand between them. */
   readonly #queue = new Fifo<Buffer | number>();
   #out: Buffer[] = [];
+  /** Why nothing more is read. */
+  fault: UnreadableFrame | TooManyFrames | null = null;
+  /** The upstream has said its last word; after it no frame may come. */
+  isClosed = false;
 
-  /** `flood`: null where what comes here was counted before. */
-  constructor(scrub: AnswerScrub, flood: FrameFlood | null = null) {
+  /** `flood`: null where what comes here was counted before. `mayDeflate`: nothing is searched, and messages may be compressed. */
+  constructor(scrub: AnswerScrub, flood: FrameFlood | null = null, mayDeflate = false) {
     this.#scrub = scrub;
     const sink = {
       onHead: (head: FrameHead) => this.#beginFrame(head),
       onContent: (content: Buffer, _raw: Buffer, head: FrameHead) => this.#takeContent(content, head),
       onEnd: (head: FrameHead) => this.#endFrame(head),
     };
-    this.#reader = new FrameReader('server', false, sink, flood);
+    this.#reader = new FrameReader('server', mayDeflate, sink, flood);
   }
 
-  /** What may be passed on now. Throws UnreadableFrame. */
-  feed(chunk: Buffer): Buffer[] {
+  /** What may be passed on now. Where there is a `fault` after it, that is all there will be. */
+  feed(chunk: Buffer): Buffer {
+    if (this.fault !== null) return none;
+    try {
+      this.#reader.feed(chunk);
+    } catch (error) {
+      if (!(error instanceof UnreadableFrame || error instanceof TooManyFrames)) throw error;
+      this.fault = error;
+    }
+    return this.#taken();
+  }
+
+  /** Nothing more is read: what still waited for what comes next. Null: a frame is half-way, and no other may follow. */
+  cut(): Buffer | null {
+    if (this.fault === null && !this.#reader.isBetweenFrames) return null;
+    this.#give(this.#message?.end() ?? none);
+    this.#message = null;
+    return this.#taken();
+  }
+
+  #taken(): Buffer {
+    const out = this.#out;
     this.#out = [];
-    this.#reader.feed(chunk);
-    return this.#out;
+    return out.length === 1 ? out[0]! : Buffer.concat(out);
   }
 
   #beginFrame(head: FrameHead): void {
+    if (head.opcode === closing) this.isClosed = true;
     this.#queue.push(head.bytes);
     if (!head.isControl) this.#message ??= this.#scrub.openBody();
   }
@@ -86,35 +119,71 @@ export class FrameScrub {
   }
 }
 
-/** Passes on what was searched; ends the connection at what cannot be read, and says so first. */
-export function scrubFramesTo(
-  to: BodyWriter,
-  frames: FrameScrub,
-  onUnreadable: (error: UnreadableFrame | TooManyFrames) => void,
-): BodyWriter {
-  let failed = false;
-  return {
-    get onDrain() {
-      return to.onDrain;
-    },
-    set onDrain(act) {
-      to.onDrain = act;
-    },
-    write(chunk) {
-      if (failed) return true;
-      let more = true;
-      try {
-        for (const part of frames.feed(chunk)) more = to.write(part);
-      } catch (error) {
-        if (!(error instanceof UnreadableFrame || error instanceof TooManyFrames)) throw error;
-        failed = true;
-        onUnreadable(error);
-        to.fail(error);
-      }
-      return more;
-    },
-    flush: () => to.flush(),
-    end: (trailers) => to.end(trailers),
-    fail: (reason) => to.fail(reason),
-  };
+/**
+ * Passes on what was searched. At what cannot be read it ends the connection: `onFault` makes the refusal of it, and has the
+ * other side ended too.
+ */
+export class FramesToClient implements BodyWriter {
+  readonly #to: BodyWriter;
+  readonly #frames: FrameScrub;
+  readonly #onFault: (fault: Error) => Refusal;
+  #isOver = false;
+
+  constructor(to: BodyWriter, frames: FrameScrub, onFault: (fault: Error) => Refusal) {
+    this.#to = to;
+    this.#frames = frames;
+    this.#onFault = onFault;
+  }
+
+  get onDrain(): (() => void) | null {
+    return this.#to.onDrain;
+  }
+
+  set onDrain(act: (() => void) | null) {
+    this.#to.onDrain = act;
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#isOver) return true;
+    const clean = this.#frames.feed(chunk);
+    const more = clean.length === 0 || this.#to.write(clean);
+    if (this.#frames.fault !== null) this.fail(this.#frames.fault);
+    return more;
+  }
+
+  flush(): void {
+    this.#to.flush();
+  }
+
+  end(trailers: HeaderList | null): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#to.end(trailers);
+  }
+
+  /** RFC 6455 section 7.1.7: says why, where a frame may stand, and ends in good order. */
+  fail(reason: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const isFault = reason instanceof UnreadableFrame || reason instanceof TooManyFrames;
+    const refusal = isFault ? this.#onFault(reason) : reason;
+    const last = this.#frames.cut();
+    if (last === null) {
+      this.#to.fail(refusal);
+      return;
+    }
+    if (last.length > 0) this.#to.write(last);
+    if (!this.#frames.isClosed) this.#to.write(closeFrame(closeCodeFor(refusal), wordsOf(refusal)));
+    this.#to.end(null);
+  }
+}
+
+function closeCodeFor(reason: Error): number {
+  if (reason.cause instanceof UnreadableFrame) return reason.cause.closeCode;
+  return reason instanceof Refusal && !reason.isFailure ? closeCodes.refused : closeCodes.failed;
+}
+
+/** What is no refusal may say what the sandbox is not to know. */
+function wordsOf(reason: Error): string {
+  return reason instanceof Refusal ? reason.message : '';
 }

@@ -15,20 +15,25 @@ import { Refusal } from '../../../path/refusal.ts';
 import type { ContentCoding } from '../../../protocols/http/content-coding.ts';
 import { Http1Error } from '../../../protocols/http1/http1-error.ts';
 import { agreedExtension } from '../../../protocols/websocket/websocket-extensions.ts';
+import { UnreadableFrame } from '../../../protocols/websocket/websocket-frames.ts';
 import { lastOutgoing } from '../relay/request-head.ts';
 import { unsafeAnswer } from '../relay/upstream-faults.ts';
 import { codingOf, DecodingWriter, isAskedFor } from './decode-answer.ts';
 import { InflatingWriter } from './deflate-frames.ts';
 import { knownValidator, RecodingWriter, recodedFields } from './recode-answer.ts';
 import { CredentialInFile, UnaskedWriter } from './recode-answer-unasked.ts';
-import { FrameScrub, scrubFramesTo } from './scrub-frames.ts';
+import { FrameScrub, FramesToClient } from './scrub-frames.ts';
 import { ChunkingWriter, ScrubbingWriter, UnchunkingWriter } from './scrub-writers.ts';
 import { noScrub, readingOf, type UsageReading } from './usage-reading.ts';
 
-/** `end` with its answer scrubbed, if there is anything to search it for, and read, if it is that of a model. */
+/**
+ * `end` with its answer scrubbed, if there is anything to search it for, and read, if it is that of a model. The frames of a
+ * WebSocket are read in any case: only who knows where one ends can end the conversation as it is meant to end.
+ */
 export function scrubAnswer(end: Exchange, flow: Injected): Exchange {
   const { scrub, renew } = flow.outgoing;
-  return scrub === null && renew === null && flow.meter === undefined ? end : new ScrubbedAnswer(end, flow);
+  const isRead = scrub !== null || renew !== null || flow.meter !== undefined || flow.canonical.kind === 'websocket';
+  return isRead ? new ScrubbedAnswer(end, flow) : end;
 }
 
 /** Compressed answers that are still being read after their last byte came. */
@@ -37,16 +42,21 @@ const underway = new WeakMap<Injected, Promise<void>>();
 /** `relayed`, when all of the answer was passed on: only then is it known what was found in it, and that it was whole. */
 export function untilPassedOn(flow: Injected, relayed: Promise<Forwarded>): Promise<Forwarded> {
   const reading = readingOf(flow);
-  if (flow.outgoing.scrub === null && reading === null) return relayed;
+  const isWebSocket = flow.canonical.kind === 'websocket';
+  if (flow.outgoing.scrub === null && reading === null && !isWebSocket) return relayed;
   const passed = relayed.then(
     (done) => underway.get(flow)?.then(() => done) ?? done,
     async (error: unknown) => {
-      // The client did not go: it was cut off from an answer that turned out bad.
-      if (error instanceof ClientGone) await underway.get(flow);
+      // The client did not go: it was cut off from an answer that turned out bad. Or messages before a bad one are on their way.
+      if (error instanceof ClientGone || isBadFrame(error)) await underway.get(flow);
       throw error;
     },
   );
   return reading === null ? passed : untilCounted(reading, passed);
+}
+
+function isBadFrame(error: unknown): boolean {
+  return error instanceof Refusal && error.cause instanceof UnreadableFrame;
 }
 
 function untilCounted(reading: UsageReading, passed: Promise<Forwarded>): Promise<Forwarded> {
@@ -90,11 +100,11 @@ class ScrubbedAnswer extends ExchangeView {
   override respond(head: ResponseHead): BodyWriter {
     const { framing, status, headers } = head;
     const search = this.#search;
+    if (status === 101) this.#isDeflated = this.#agreedToDeflate(headers);
     if (search === null && this.#reading === null) return this.inner.respond(head);
     this.#scrub = this.#reading === null ? search! : this.#reading.beside(search ?? noScrub);
     const coding = codingOf(headers);
     this.#reading?.begin(status, coding === 'unreadable' || (coding !== null && status === partialContent));
-    if (status === 101) this.#isDeflated = this.#agreedToDeflate(headers);
     this.#scrub.fields(headers);
     const clean: ResponseHead = { ...head, reason: this.#scrub.text(head.reason) };
     const bodyless = framing.kind === 'none' || (framing.kind === 'length' && framing.bytes === 0) || status === 101;
@@ -109,24 +119,27 @@ class ScrubbedAnswer extends ExchangeView {
   }
 
   override goRaw(to: BodyWriter): BodyWriter {
-    if (this.#search === null && this.#reading === null) return this.inner.goRaw(to);
+    const isSearched = this.#search !== null || this.#reading !== null;
     const client = this.#reading === null ? to : this.#reading.whileInBudget(to);
     const flood = new FrameFlood(`${this.#flow.sandbox.id} upstream`);
+    const isUnfolded = isSearched && this.#isDeflated;
     // What is unfolded first is counted there.
-    const frames = new FrameScrub(this.#scrub, this.#isDeflated ? null : flood);
-    const searched = scrubFramesTo(this.inner.goRaw(client), frames, (error) => this.#noteFlood(error));
-    if (!this.#isDeflated) return searched;
+    const frames = new FrameScrub(this.#scrub, isUnfolded ? null : flood, this.#isDeflated && !isUnfolded);
+    const searched = new FramesToClient(this.inner.goRaw(client), frames, (fault) => {
+      const refusal = this.#frameFault(fault);
+      // The upstream is told too, and the record says why.
+      to.fail(refusal);
+      return refusal;
+    });
+    if (!isUnfolded) return searched;
     const note = this.#follow();
-    const onOver = (failure: Error | null): void => {
-      note(null);
-      if (failure !== null) this.#noteFlood(failure);
-    };
-    return this.#untilAbandoned(new InflatingWriter(searched, flood, onOver));
+    return this.#untilAbandoned(new InflatingWriter(searched, flood, () => note(null)));
   }
 
-  /** The client loses its connection for what the upstream did: the record says so. */
-  #noteFlood(error: Error): void {
-    if (error instanceof TooManyFrames) this.#follow()(tooManyFrames(this.#flow.canonical.host, error));
+  #frameFault(fault: Error): Refusal {
+    const { host } = this.#flow.canonical;
+    if (fault instanceof TooManyFrames) return tooManyFrames(host, fault);
+    return unsafeAnswer(this.#flow, `sent a WebSocket message that cannot be read: ${fault.message}`, fault);
   }
 
   #plain(head: ResponseHead): BodyWriter {

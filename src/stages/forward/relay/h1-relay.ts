@@ -23,6 +23,7 @@ import {
 } from './relay-settings.ts';
 import { requestHead } from './request-head.ts';
 import { brokeOff, stoodStill, unsafeAnswer } from './upstream-faults.ts';
+import { WebSocketRelay } from './websocket-relay.ts';
 
 export function relayH1(
   upstream: H1Upstream,
@@ -51,7 +52,6 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   #response: ParsedResponseHead | null = null;
   #reader: BodyReader | null = null;
   #writer: BodyWriter | null = null;
-  #raw = false;
   #settled = false;
 
   constructor(
@@ -102,10 +102,6 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   end(trailers: HeaderList | null): void {
     if (this.#settled) return;
     this.#requestSent = true;
-    if (this.#raw) {
-      this.#upstream.socket.end();
-      return;
-    }
     try {
       this.#body!.end(trailers);
     } catch (error) {
@@ -122,10 +118,6 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   onUpstreamData(chunk: Buffer): void {
     // A head must come as a whole in its time: one that drips has no claim to more.
     if (this.#response !== null) this.#touch();
-    if (this.#raw) {
-      if (!this.#writer!.write(chunk)) this.#upstream.socket.pause();
-      return;
-    }
     try {
       if (this.#reader === null) this.#readHead(chunk);
       else this.#readBody(chunk, 0);
@@ -233,11 +225,9 @@ class H1Relay implements BodyWriter, ConnectionOwner {
     const headers = endToEnd(head).append('Connection', 'Upgrade').append('Upgrade', 'websocket');
     const { wrapped: exchange } = this.#flow;
     exchange.respond({ status: 101, reason: head.reason, headers, framing: head.framing }).flush();
-    this.#raw = true;
-    this.#body = new H1RequestBody(this.#upstream.socket, '', false);
-    this.#writer = exchange.goRaw(this);
-    this.#writer.onDrain = () => this.#upstream.socket.resume();
-    if (at < bytes.length) this.#writer.write(bytes.subarray(at));
+    this.#settled = true;
+    const relay = new WebSocketRelay(this.#upstream, this.#flow, this.#settings, this.#resolve, this.#reject);
+    relay.start(bytes.subarray(at));
   }
 
   onUpstreamDrain(): void {
@@ -245,15 +235,15 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   }
 
   onUpstreamEnd(): void {
-    // What it does not read would else keep the client until time runs out. Frames are let through to their end.
-    if (!this.#raw) this.#upstream.socket.destroy();
+    // What it does not read would else keep the client until time runs out.
+    this.#upstream.socket.destroy();
   }
 
   onUpstreamClosed(error: Error | null): void {
     if (this.#settled) return;
     this.#settled = true;
     // An answer until close is whole when the close was in good order.
-    if (this.#raw || (this.#response?.framing.kind === 'until-close' && error === null)) {
+    if (this.#response?.framing.kind === 'until-close' && error === null) {
       this.#conclude(null);
       return;
     }
@@ -277,13 +267,7 @@ class H1Relay implements BodyWriter, ConnectionOwner {
   }
 
   #abandon(): void {
-    if (this.#settled) return;
-    if (this.#raw) {
-      this.#settled = true;
-      this.#upstream.owner = null;
-      this.#upstream.socket.destroy();
-      this.#resolve(enrich(this.#flow, { status: 101, upstreamAddress: this.#upstream.address }));
-    } else this.#breakOff(new ClientGone());
+    this.#breakOff(new ClientGone());
   }
 
   #noted(reason: Refusal): Refusal {

@@ -10,7 +10,6 @@ export class H1RequestBody {
   readonly #message: MessageWriter;
   readonly #rechunk: boolean;
 
-  /** `head` may be empty: frames of a WebSocket have none. */
   constructor(sink: Sink, head: string, rechunk: boolean) {
     this.#sink = sink;
     this.#message = new MessageWriter(sink, head);

@@ -28,6 +28,7 @@ interface Placed {
 }
 
 export class OutboundBody implements OutboundReader {
+  readonly fault = null;
   onProgress: ((refusal: Error | null) => void) | null = null;
   readonly #content: SearchedRun;
   readonly #decoded: DecodedRun | null;

@@ -1,11 +1,12 @@
 // Reads what a client sends over a WebSocket as it passes: the mask taken off, message by message, a compressed one
-// unfolded aside. A frame that could be read in two ways ends the connection.
+// unfolded aside. At a frame that could be read in two ways reading ends: what came before it still goes out.
 
 import { Fifo } from '../../../kit/fifo.ts';
 import { FrameFlood, TooManyFrames } from '../../../kit/floods/websocket-flood.ts';
 import { tooManyFrames } from '../../../path/exchange/frame-flood.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import {
+  closeCodes,
   type FrameHead,
   FrameReader,
   type FrameSink,
@@ -40,6 +41,9 @@ const none = Buffer.alloc(0);
 export class OutboundFrames implements OutboundReader, FrameSink {
   readonly isPast = false;
   onProgress: ((refusal: Error | null) => void) | null = null;
+  fault: Refusal | null = null;
+  /** Where what cannot be read begins. */
+  #faultAt = nowhere;
   readonly #search: FrameSearch;
   readonly #frames: FrameReader;
   /** Of the message that is under way, as it is on the wire. */
@@ -51,6 +55,8 @@ export class OutboundFrames implements OutboundReader, FrameSink {
   readonly #folded = new Fifo<Folded>();
   /** Where on the wire the next head or content stands. */
   #at = 0;
+  /** Where the head of the frame stands whose content has not come yet: it is of no use without. */
+  #headAt = 0;
 
   constructor(search: FrameSearch) {
     this.#search = search;
@@ -59,7 +65,7 @@ export class OutboundFrames implements OutboundReader, FrameSink {
 
   get openAt(): number {
     const aside = Math.min(this.#folded.first?.wireAt ?? nowhere, this.#unfolded?.openAt ?? nowhere);
-    return Math.min(aside, this.#message?.openAt ?? nowhere, this.#control?.openAt ?? nowhere);
+    return Math.min(aside, this.#faultAt, this.#message?.openAt ?? nowhere, this.#control?.openAt ?? nowhere);
   }
 
   get isBusy(): boolean {
@@ -67,11 +73,13 @@ export class OutboundFrames implements OutboundReader, FrameSink {
   }
 
   read(chunk: Buffer): void {
+    if (this.fault !== null) return;
     try {
       this.#frames.feed(chunk);
     } catch (error) {
-      if (error instanceof TooManyFrames) throw tooManyFrames('the client', error);
-      throw error instanceof UnreadableFrame ? unreadable(error) : error;
+      if (error instanceof TooManyFrames) this.#stopAt(this.#at, tooManyFrames('the client', error));
+      else if (error instanceof UnreadableFrame) this.#stopAt(this.#at, unreadable(error));
+      else throw error;
     }
   }
 
@@ -93,6 +101,7 @@ export class OutboundFrames implements OutboundReader, FrameSink {
   }
 
   onHead({ isControl, bytes }: FrameHead): void {
+    this.#headAt = this.#at;
     this.#at += bytes.length;
     if (isControl) this.#control = this.#run();
     else this.#message ??= this.#run();
@@ -102,7 +111,9 @@ export class OutboundFrames implements OutboundReader, FrameSink {
     const wireAt = this.#at;
     this.#at += raw.length;
     (isControl ? this.#control : this.#message)?.feed(content, wireAt);
-    if (isDeflated) this.#unfold({ bytes: content, wireAt, last: false });
+    if (!isDeflated) return;
+    this.#unfold({ bytes: content, wireAt: Math.min(wireAt, this.#headAt), last: false });
+    this.#headAt = nowhere;
   }
 
   onEnd({ isControl, isFinal, isDeflated }: FrameHead): void {
@@ -131,7 +142,7 @@ export class OutboundFrames implements OutboundReader, FrameSink {
     const { bytes, last } = this.#folded.first!;
     this.#inflater ??= new MessageInflater((piece) => this.#onUnfolded(piece));
     this.#inflater.feed(bytes, last, (failure) => {
-      if (failure !== null) this.#breakOff(unreadable(failure));
+      if (failure !== null) this.#stopUnfolding(failure);
       else this.#trySafely(() => this.#onUnfoldedAll(last));
     });
   }
@@ -152,6 +163,18 @@ export class OutboundFrames implements OutboundReader, FrameSink {
     }
     if (this.#folded.length > 0) this.#unfoldNext();
     this.onProgress?.(null);
+  }
+
+  #stopUnfolding(failure: Error): void {
+    const { wireAt } = this.#folded.first!;
+    this.close();
+    this.#stopAt(wireAt, unreadable(new UnreadableFrame(failure.message, closeCodes.invalidData)));
+    this.onProgress?.(null);
+  }
+
+  #stopAt(at: number, fault: Refusal): void {
+    this.fault = fault;
+    this.#faultAt = at;
   }
 
   /** Called by zlib: what is thrown there would end the gateway. */

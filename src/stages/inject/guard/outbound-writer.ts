@@ -5,6 +5,7 @@
 import { Fifo } from '../../../kit/fifo.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
+import type { Refusal } from '../../../path/refusal.ts';
 
 /** Looks at what passes. `read` and `end` throw the Refusal for what must not go out. */
 export interface OutboundReader {
@@ -12,6 +13,8 @@ export interface OutboundReader {
   readonly openAt: number;
   /** True while something is worked out aside (a coding taken off), after the end too. */
   readonly isBusy: boolean;
+  /** What comes from `openAt` on cannot be read: what stands before it goes out, and then it is broken off with this. */
+  readonly fault: Refusal | null;
   /** Nothing more needs to be looked at. */
   readonly isPast: boolean;
   /** Called when `openAt` or `isBusy` has changed by itself, or with why it must break off. */
@@ -71,6 +74,7 @@ export class SearchedWriter implements BodyWriter {
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     this.#pass(reader.openAt);
+    if (this.#stopsAtFault()) return true;
     this.#listen();
     return !this.#isBlocked && this.#heldBytes < maxHeldBytes;
   }
@@ -82,12 +86,7 @@ export class SearchedWriter implements BodyWriter {
   end(trailers: HeaderList | null): void {
     if (this.#isOver) return;
     this.#stopListening();
-    try {
-      this.#reader.end(trailers);
-    } catch (error) {
-      this.#breakOff(error);
-      return;
-    }
+    if (!this.#endReading(trailers)) return;
     this.#ending = { trailers };
     this.#onProgress(null);
   }
@@ -105,6 +104,7 @@ export class SearchedWriter implements BodyWriter {
       return;
     }
     this.#pass(this.#reader.openAt);
+    if (this.#stopsAtFault()) return;
     if (this.#ending !== null && !this.#reader.isBusy) {
       this.#stop();
       this.#to.end(this.#ending.trailers);
@@ -127,6 +127,28 @@ export class SearchedWriter implements BodyWriter {
 
   #askForMore(): void {
     if (!this.#isBlocked && this.#heldBytes < maxHeldBytes) this.onDrain?.();
+  }
+
+  /** True: it is over, either way. What is still worked out aside comes before it. */
+  #stopsAtFault(): boolean {
+    const { fault, isBusy } = this.#reader;
+    if (fault === null || isBusy) return false;
+    // What waited for what comes next will not get it.
+    if (!this.#endReading(null)) return true;
+    this.#pass(this.#reader.openAt);
+    this.#breakOff(fault);
+    return true;
+  }
+
+  /** False: the last of it must not go out, and it was broken off. */
+  #endReading(trailers: HeaderList | null): boolean {
+    try {
+      this.#reader.end(trailers);
+      return true;
+    } catch (error) {
+      this.#breakOff(error);
+      return false;
+    }
   }
 
   #breakOff(error: unknown): void {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  closeFrame,
   type FrameHead,
   FrameReader,
   serverFrameHead,
@@ -127,5 +128,28 @@ describe('frames of a WebSocket', () => {
     expect(heads).toHaveLength(1);
     expect(heads[0]).toMatchObject({ opcode: 2, isFinal: true, contentBytes: 300 });
     expect(heads[0]!.bytes.equals(bytes.subarray(0, 8))).toBe(true);
+  });
+});
+
+describe('the last frame of one side', () => {
+  test('carries its code and as much of the reason as has room, never half a character', () => {
+    expect(read('server', closeFrame(1002, 'why')).log).toEqual(['8 final \x03\xeawhy']);
+    expect(read('server', closeFrame(1008, '')).log).toEqual(['8 final \x03\xf0']);
+    const long = closeFrame(1008, 'é'.repeat(100));
+    expect(long.subarray(4).toString()).toBe('é'.repeat(61));
+    expect(closeFrame(1008, 'x'.repeat(200)).length).toBe(2 + 125);
+  });
+
+  test('is masked where a client says it', () => {
+    expect(read('client', closeFrame(1002, 'why', Buffer.from([9, 8, 7, 6]))).log).toEqual(['8 final \x03\xeawhy']);
+  });
+
+  test('stands between frames: not inside one, but inside a message', () => {
+    const reader = new FrameReader('server', false, {});
+    const at = (bytes: number[]): boolean => {
+      reader.feed(Buffer.from(bytes));
+      return reader.isBetweenFrames;
+    };
+    expect([at([0x01]), at([0x02, 0x61]), at([0x62]), at([0x80, 0x00])]).toEqual([false, false, true, true]);
   });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BodyWriter } from '../../../../../src/path/exchange/exchange.ts';
 import {
+  closeFrame,
   type FrameHead,
   FrameReader,
   serverFrameHead,
@@ -192,24 +193,34 @@ describe('a credential in the compressed messages of a WebSocket is replaced', (
     await end.until(({ bytes }) => bytes.length > 4 * 1024 * 1024);
     end.hasRoom = false;
     expect(asked).toBe(false);
+    // All that was passed on are whole frames: a last one says that it is over, and not why.
     writer.fail(new Error('enough'));
-    expect(end.over).toBe('failed');
+    expect(end.over).toBe('whole');
+    expect(end.bytes.subarray(-4)).toEqual(closeFrame(1011, ''));
   });
 
   test.each([
-    ['that does not decompress', framed(1, Buffer.from([0xff, 0xff, 0xff]), [], true, false)],
-    ['that goes on after its end', framed(1, Buffer.concat([deflateRawSync('a'), Buffer.from(key)]), [], true, false)],
+    ['that does not decompress', 1007, framed(1, Buffer.from([0xff, 0xff, 0xff]), [], true, false)],
+    [
+      'that goes on after its end',
+      1007,
+      framed(1, Buffer.concat([deflateRawSync('a'), Buffer.from(key)]), [], true, false),
+    ],
     [
       'that is continued as another',
+      1002,
       Buffer.concat([framed(1, Buffer.from('a'), [], false, false), Buffer.from([0xc0, 0])]),
     ],
-    ['with another bit of an extension', Buffer.from([0xa1, 0x00])],
-  ])('a message %s is not passed on', async (_what, bytes) => {
+    ['with another bit of an extension', 1002, Buffer.from([0xa1, 0x00])],
+  ])('a message %s is not passed on, and the client is told', async (_what, code, bytes) => {
+    const words = 'sent a WebSocket message that cannot be read';
     const end = new ClientEnd('wire');
     const writer = live(end);
     writer.write(bytes);
-    await end.until(({ over }) => over !== 'no');
-    expect(end.over).toBe('failed');
+    await end.until(({ over }) => over === 'whole');
+    const last = end.bytes.subarray(end.bytes.lastIndexOf(0x88));
+    expect(last.readUInt16BE(2)).toBe(code);
+    expect(last.subarray(4).toString()).toContain(words);
     expect(end.text).not.toContain(key.slice(0, 5));
   });
 

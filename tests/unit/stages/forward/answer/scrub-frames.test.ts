@@ -29,7 +29,7 @@ function pass(bytes: Buffer, pieces: readonly number[] = []): Buffer {
   const out: Buffer[] = [];
   let at = 0;
   for (const size of [...pieces, bytes.length]) {
-    out.push(...frames.feed(bytes.subarray(at, at + size)));
+    out.push(frames.feed(bytes.subarray(at, at + size)));
     at = Math.min(bytes.length, at + size);
   }
   return Buffer.concat(out);
@@ -78,6 +78,21 @@ describe('a credential in the messages of a WebSocket is replaced', () => {
     ['masked', Buffer.from([0x81, 0x80])],
     ['a control frame too long', Buffer.from([0x89, 126, 0, 126])],
   ])('what cannot be read is not passed on: %s', (_what, bytes) => {
-    expect(() => scrubber().feed(bytes)).toThrow(UnreadableFrame);
+    const frames = scrubber();
+    // A message before it, in the same piece, is not lost with it.
+    const before = frame(0x81, 'before');
+    expect(frames.feed(Buffer.concat([before, bytes, frame(0x81, 'behind')]))).toEqual(before);
+    expect(frames.fault).toBeInstanceOf(UnreadableFrame);
+    expect(frames.feed(frame(0x81, 'later')).length).toBe(0);
+  });
+
+  test('between frames of a message what waited is given out, inside a frame nothing may follow', () => {
+    const between = scrubber();
+    const first = frame(0x01, key.slice(0, 8));
+    expect(between.feed(first).length).toBeLessThan(first.length);
+    expect(between.cut()?.toString('latin1')).toBe(key.slice(0, 8));
+    const inside = scrubber();
+    inside.feed(frame(0x81, 'half of it').subarray(0, 6));
+    expect(inside.cut()).toBeNull();
   });
 });
