@@ -76,10 +76,20 @@ export class SpoolFile {
     return into;
   }
 
-  /** All of it, in pieces. */
+  /** All of it, in pieces; the next is read while one is used. */
   async *chunks(pieceBytes = 256 * 1024): AsyncGenerator<Buffer> {
-    for (let at = 0; at < this.#bytes; at += pieceBytes) {
-      yield await this.readAt(at, Math.min(pieceBytes, this.#bytes - at));
+    const read = (at: number): Promise<Buffer> | null => {
+      if (at >= this.#bytes) return null;
+      const piece = this.readAt(at, Math.min(pieceBytes, this.#bytes - at));
+      // Thrown when it is its turn.
+      piece.catch(() => {});
+      return piece;
+    };
+    let next = read(0);
+    for (let at = pieceBytes; next !== null; at += pieceBytes) {
+      const piece: Buffer = await next;
+      next = read(at);
+      yield piece;
     }
   }
 

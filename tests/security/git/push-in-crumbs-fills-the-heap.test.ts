@@ -45,7 +45,9 @@ describe('what comes byte by byte takes what it is', () => {
     const lines = Array.from({ length: 5_000 }, (_, n) =>
       encodePkt(`${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/${name}${n}${n === 0 ? '\0report-status' : ''}`),
     );
-    const body = new PushBody(crumbs(Buffer.concat([...lines, flushPkt])) as unknown as BodyPull, false, 10 * mib);
+    const source = crumbs(Buffer.concat([...lines, flushPkt]));
+    const pull = { next: async () => (await source.next()).value ?? null } as unknown as BodyPull;
+    const body = new PushBody(pull, false, 10 * mib);
     const grown = await grownBy(async () => {
       expect((await body.readCommands()).commands).toHaveLength(5_000);
       return body;

@@ -61,15 +61,15 @@ describe('pushes under way share the room on disk', () => {
     const clone = await ground.sandbox.clone(repository.url);
     await clone.commit({ branch: 'next', parents: [repository.main], files: { noise: noise(400 * kib) } });
     const section = commandSection([[zeroId, 'ab'.repeat(20), 'refs/heads/waiting']]);
-    const begun = Buffer.concat([section, packOf([{ code: 3, content: randomBytes(280 * kib) }])]).subarray(
+    const begun = Buffer.concat([section, packOf([{ code: 3, content: randomBytes(310 * kib) }])]).subarray(
       0,
-      270 * kib,
+      300 * kib,
     );
     const open = await openTls(ground.gateway, 'github.com:443', { caPath: ground.gateway.caPath });
     open.on('error', () => {});
     open.write(
       `POST /${repository.name}.git/git-receive-pack HTTP/1.1\r\nHost: github.com\r\n` +
-        `Content-Type: application/x-git-receive-pack-request\r\nContent-Length: ${290 * kib}\r\n\r\n`,
+        `Content-Type: application/x-git-receive-pack-request\r\nContent-Length: ${320 * kib}\r\n\r\n`,
     );
     open.write(begun);
     await eventually(() => ground.spooledBytes() > 250 * kib, 'the first push waits on disk');

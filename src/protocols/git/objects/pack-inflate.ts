@@ -5,7 +5,8 @@ import { GitWireError } from '../git-wire-error.ts';
 
 /** Up to here one synchronous call costs less than a round through the thread pool. */
 export const SMALL_OBJECT_BYTES = 64 * 1024;
-const PIECE_BYTES = 128 * 1024;
+/** As much as is mostly fed at a time: what does not shrink comes out in one round. */
+const PIECE_BYTES = 256 * 1024;
 /** zlib's smallest output buffer. */
 const MIN_PIECE_BYTES = 64;
 

@@ -16,25 +16,34 @@ const commandsShare = 3;
 const scanLimits = { maxHeldBytes: 12 * 1024 ** 2 };
 const contentLimits = { cacheBytes: 8 * 1024 ** 2 };
 
+/**
+ * A pack is written down and looked into this much at a time: each piece of the network by itself would take two rounds
+ * through other threads. As much as waits at most, so the next is there when one is done.
+ */
+const batchBytes = 256 * 1024;
+
 export class PushTooLarge extends Error {
   override readonly name = 'PushTooLarge';
 }
 
 export class PushBody {
-  readonly #source: AsyncIterator<Buffer>;
+  /** The next bytes; null at the end. */
+  readonly #source: () => Promise<Buffer | null>;
   readonly #maxBytes: number;
   readonly #reader = new ReceivePackRequestReader();
   /** What was read until the commands were complete. */
   readonly #begun = new GatheredBytes();
   #bytes = 0;
   #file: SpoolFile | null = null;
+  /** What did not fit into the last batch. */
+  #over: Buffer | null = null;
 
   readonly #commandBudget: WorkBudget;
 
   /** `maxBytes` counts what comes out of the compression, where there is one. Its commands are charged to `budget`. */
   constructor(pull: BodyPull, isCompressed: boolean, maxBytes: number, budget = new WorkBudget()) {
     this.#commandBudget = budget;
-    this.#source = (isCompressed ? unzipped(pull) : pull)[Symbol.asyncIterator]();
+    this.#source = isCompressed ? unzipped(pull) : () => pull.next();
     this.#maxBytes = maxBytes;
   }
 
@@ -67,11 +76,15 @@ export class PushBody {
       return null;
     }
     const scan = new PackScan(scanLimits, budget);
+    const waiting = budget?.part() ?? new WorkBudget();
     try {
       await scan.feed(rest);
-      for (let chunk = await this.#next(); chunk !== null; chunk = await this.#next()) {
-        await file.write(chunk);
-        await scan.feed(chunk);
+      for (let batch = await this.#batch(waiting); batch !== null; batch = await this.#batch(waiting)) {
+        const written = file.write(batch);
+        // Waited for below; what the scan throws comes first.
+        written.catch(() => {});
+        await scan.feed(batch);
+        await written;
       }
       const { entries } = await scan.end();
       const readAt = (at: number, length: number) => file.readAt(sectionBytes + at, length);
@@ -81,6 +94,8 @@ export class PushBody {
     } catch (error) {
       scan.destroy();
       throw error;
+    } finally {
+      waiting.close();
     }
   }
 
@@ -98,9 +113,9 @@ export class PushBody {
   async drain(): Promise<boolean> {
     await this.#file?.close();
     for (let left = this.#maxBytes; left > 0; ) {
-      const { done, value } = await this.#source.next();
-      if (done) return true;
-      left -= value.length;
+      const chunk = await this.#source();
+      if (chunk === null) return true;
+      left -= chunk.length;
     }
     return false;
   }
@@ -110,16 +125,44 @@ export class PushBody {
   }
 
   async #next(): Promise<Buffer | null> {
-    const { done, value } = await this.#source.next();
-    if (done) return null;
-    this.#bytes += value.length;
+    const chunk = await this.#source();
+    if (chunk === null) return null;
+    this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) throw new PushTooLarge(`the push has more than ${this.#maxBytes} bytes`);
-    return value;
+    return chunk;
+  }
+
+  /** In a buffer of its own each time: who looks into it may keep a part. A piece that comes alone is taken as it is. */
+  async #batch(budget: WorkBudget): Promise<Buffer | null> {
+    const first = this.#over ?? (await this.#next());
+    this.#over = null;
+    if (first === null || first.length >= batchBytes) return first;
+    let piece = await this.#next();
+    if (piece === null) return first;
+    if (budget.heldBytes === 0) budget.hold(2 * batchBytes);
+    const batch = Buffer.allocUnsafeSlow(batchBytes);
+    let filled = first.copy(batch);
+    for (; piece !== null; piece = await this.#next()) {
+      const taken = piece.copy(batch, filled);
+      filled += taken;
+      if (filled < batchBytes) continue;
+      if (taken < piece.length) this.#over = piece.subarray(taken);
+      break;
+    }
+    return batch.subarray(0, filled);
   }
 }
 
 /** Never more than a piece ahead of who reads: a bomb unfolds only as far as the limit lets it. */
-async function* unzipped(pull: BodyPull): AsyncGenerator<Buffer> {
+function unzipped(pull: BodyPull): () => Promise<Buffer | null> {
+  const pieces = unzippedPieces(pull);
+  return async () => {
+    const { done, value } = await pieces.next();
+    return done ? null : value;
+  };
+}
+
+async function* unzippedPieces(pull: BodyPull): AsyncGenerator<Buffer, void> {
   const gunzip = createGunzip();
   const feeding = (async () => {
     for await (const chunk of pull) {

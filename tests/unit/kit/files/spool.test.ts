@@ -98,6 +98,22 @@ describe('all files together stay under one limit', () => {
     expect(spool.bytes).toBe(0);
   });
 
+  test('the next piece is read while one is used, and no more than that', async () => {
+    const file = await spoolOf(100).open();
+    await file.write(Buffer.from('abcdefgh'));
+    const readAt = file.readAt.bind(file);
+    const asked: number[] = [];
+    file.readAt = (at, length) => {
+      asked.push(at);
+      return readAt(at, length);
+    };
+    const pieces = file.chunks(2);
+    await pieces.next();
+    expect(asked).toEqual([0, 2]);
+    await pieces.return(undefined);
+    await file.close();
+  });
+
   test('closing gives the room back once, however often it is done', async () => {
     const spool = spoolOf(10);
     const [one, other] = [await spool.open(), await spool.open()];

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { Spool, type SpoolFile, SpoolFull } from '../../../../../src/kit/files/spool.ts';
 import { BodyPull } from '../../../../../src/path/exchange/body-pull.ts';
 import { ClientGone } from '../../../../../src/path/exchange/client-gone.ts';
+import { WorkBudget } from '../../../../../src/protocols/git/objects/work-budget.ts';
 import { PushBody, PushTooLarge } from '../../../../../src/stages/authorize/git/receive-push.ts';
 import { withBody } from '../../../path/exchange/scripted-exchange.ts';
 import { packOf } from '../../../protocols/git/objects/pack-builder.ts';
@@ -67,6 +69,38 @@ describe('a push is taken in: commands first, then its pack', () => {
       await body.close();
       expect(spool.bytes).toBe(0);
     }
+  });
+
+  test('a large one in few pieces, whole wherever they are cut, and their room is charged', async () => {
+    const pack = packOf([{ code: 3, content: randomBytes(700_000) }]);
+    const large = Buffer.concat([commandLines(commands), pack]);
+    const { body, spool } = receiving(cut(large, 10_000));
+    const written: number[] = [];
+    const counting: Pick<Spool, 'open'> = {
+      open: async () => {
+        const file = await spool.open();
+        const write = file.write.bind(file);
+        file.write = (chunk) => {
+          written.push(chunk.length);
+          return write(chunk);
+        };
+        return file;
+      },
+    };
+    const budget = new WorkBudget();
+    let most = 0;
+    const hold = budget.hold.bind(budget);
+    budget.hold = (bytes) => {
+      hold(bytes);
+      most = Math.max(most, budget.heldBytes);
+    };
+    await body.readCommands();
+    await body.keep(counting as Spool, budget);
+    expect(written.slice(1)).toEqual([256 * 1024, 256 * 1024, large.length - 10_000 - 512 * 1024]);
+    expect((await contentOf(body.file)).equals(large)).toBe(true);
+    expect(most).toBeGreaterThan(512 * 1024);
+    expect(budget.heldBytes).toBeLessThan(10_000);
+    await body.close();
   });
 
   test('one that is decided by its commands passes as it comes, and nothing is kept', async () => {
