@@ -1,7 +1,9 @@
 // Finds credentials in bytes, in any of their forms and however many there are, without looking closely at most bytes. Every
 // form is long enough that its beginning covers a position where a piece is compared; an escaped form shows an escape sign.
 import { byteOfEscape, bytesOfEscape, lineEnd, maxEscapeBytes, readEscape, signs, unfinished } from './match-form.ts';
+import { blockBytes, sharedPieceScan } from './piece-scan.ts';
 import { type Form, formsOf, minSecretBytes } from './secret-forms.ts';
+import { hashOf, maskOf, SecretPieces } from './secret-pieces.ts';
 import { SecretTree } from './secret-tree.ts';
 
 export interface SecretPattern<L> {
@@ -10,10 +12,15 @@ export interface SecretPattern<L> {
 }
 
 /** From one place that is looked at to the next, at most: where there are many, their pieces must not fill the table. */
-const longStride = 64;
-const shortStride = 32;
-const fewPatterns = 32;
+const strides: readonly (readonly [patterns: number, stride: number])[] = [
+  [4, 128],
+  [32, 64],
+  [Number.POSITIVE_INFINITY, 32],
+];
 const pieceBytes = 4;
+/** To copy less into the other memory costs more than to look here. */
+const leastScannedBytes = 2048;
+const leastBlockBytes = 4096;
 /** What may lie between two characters of a piece: more line ends than one in a row end a form. */
 const maxReads = 2 * pieceBytes;
 
@@ -36,12 +43,15 @@ export class SecretSearch<L> {
   readonly #letters = new Uint8Array(256);
   /** 1 for every sign of an escape that is part of a form itself. */
   readonly #ownSigns = new Uint8Array(256);
-  #stride = longStride;
+  #stride = Number.POSITIVE_INFINITY;
+  readonly #leastScanned: number;
   #label: L | null = null;
   #viewed: Buffer | null = null;
   #view: DataView | null = null;
 
-  constructor(patterns: Iterable<SecretPattern<L>> = []) {
+  /** `leastScanned`: of so many bytes at least the faster loop looks through them, which must find the same. */
+  constructor(patterns: Iterable<SecretPattern<L>> = [], leastScanned = leastScannedBytes) {
+    this.#leastScanned = leastScanned;
     for (const { bytes, label } of patterns) this.add(bytes, label);
   }
 
@@ -56,7 +66,8 @@ export class SecretSearch<L> {
     this.size++;
     const forms = formsOf(bytes);
     this.minBytes = Math.min(this.minBytes, ...forms.map((form) => form.bytes.length));
-    this.#stride = Math.min(this.size <= fewPatterns ? this.#stride : shortStride, this.minBytes - pieceBytes + 1);
+    const [, stride] = strides.find(([patterns]) => this.size <= patterns)!;
+    this.#stride = Math.min(this.#stride, stride, this.minBytes - pieceBytes + 1);
     for (const form of forms) {
       this.#tree.add({ ...form, label });
       this.#addBeginning(form);
@@ -65,26 +76,59 @@ export class SecretSearch<L> {
 
   /** True: there is one at `start`. The one with the smallest start, from `from` on. */
   find(bytes: Buffer, from: number): boolean {
-    const stride = this.#stride;
-    const last = bytes.length - pieceBytes;
     let next = from;
-    if (from + stride <= last && this.size > 0) {
-      const view = this.#viewOf(bytes);
-      const { words, shift } = this.#pieces;
-      for (let at = from + stride - 1; at <= last; at += stride) {
-        const piece = view.getInt32(at, true);
-        const mask = maskOf(piece);
-        let isNear = (words[hashOf(piece, shift)]! & mask) === mask;
-        if (!isNear && mayBeEscaped(view, at, piece)) {
-          const clear = this.#clearOfEscaped(bytes, next, at);
-          isNear = clear < 0;
-          if (!isNear) at = clear;
-        }
-        if (isNear && this.#findBetween(bytes, next, at + 1)) return true;
-        next = at + 1;
-      }
+    if (from + this.#stride <= bytes.length - pieceBytes && this.size > 0) {
+      next = bytes.length - from < this.#leastScanned ? this.#look(bytes, from) : this.#scan(bytes, from);
+      if (next < 0) return true;
     }
     return this.#findBetween(bytes, next, bytes.length);
+  }
+
+  /** Looks from place to place. -1: one is found; else none begins before what is returned. */
+  #look(bytes: Buffer, from: number): number {
+    const stride = this.#stride;
+    const last = bytes.length - pieceBytes;
+    const view = this.#viewOf(bytes);
+    const { words, shift } = this.#pieces;
+    let next = from;
+    for (let at = from + stride - 1; at <= last; at = next + stride - 1) {
+      const piece = view.getInt32(at, true);
+      const mask = maskOf(piece);
+      const isNear = (words[hashOf(piece, shift)]! & mask) === mask;
+      next = isNear || mayBeEscaped(view, at, piece) ? this.#lookClosely(bytes, next, at, isNear) : at + 1;
+      if (next < 0) break;
+    }
+    return next;
+  }
+
+  /** The same, far faster where there is much: see piece-scan.ts. */
+  #scan(bytes: Buffer, from: number): number {
+    const scan = sharedPieceScan();
+    const pieces = this.#pieces;
+    const table = scan === null ? -1 : scan.place(pieces);
+    if (scan === null || table < 0) return this.#look(bytes, from);
+    let next = from;
+    // Bytes full of what is found are gone through again and again from behind each find: not all of them is copied then.
+    for (let block = from === 0 ? blockBytes : leastBlockBytes, to = 0; to < bytes.length; block *= 2) {
+      to = Math.min(bytes.length, next + Math.min(block, blockBytes));
+      const last = to - pieceBytes;
+      scan.load(bytes, next, to);
+      for (;;) {
+        const at = scan.scan(next, last, this.#stride, table, pieces.shift);
+        next = scan.next;
+        if (at < 0) break;
+        next = this.#lookClosely(bytes, next, at, pieces.has(pieceAt(bytes, at)));
+        if (next < 0) return next;
+      }
+    }
+    return next;
+  }
+
+  /** At `at` something may stand that begins in [from, at]. Returns as #look() does. */
+  #lookClosely(bytes: Buffer, from: number, at: number, isNear: boolean): number {
+    const clear = isNear ? -1 : this.#clearOfEscaped(bytes, from, at);
+    if (clear >= 0) return clear + 1;
+    return this.#findBetween(bytes, from, at + 1) ? -1 : at + 1;
   }
 
   /**
@@ -201,56 +245,6 @@ function signsIn(word: number): number {
   const reference = (word & 0xfcfcfcfc) ^ 0x24242424;
   const backslash = word ^ 0x5c5c5c5c;
   return ((reference - 0x01010101) & ~reference) | ((backslash - 0x01010101) & ~backslash);
-}
-
-// Which pieces of four bytes occur at the beginnings of forms: three bits of one word for each, found by hashing. A
-// yes may be wrong, a no never is: it only decides where to look closely. It grows with what is added, so that wrong yeses stay
-// rare, but no further: a table that does not fit the processor's cache costs more than a few wrong yeses.
-const leastWords = 2 ** 11;
-const mostWords = 2 ** 19;
-/** So many pieces to a word at most: one look in a hundred is in vain then. */
-const piecesInWord = 2;
-
-class SecretPieces {
-  /** The word of a piece is number hashOf(piece, shift), and all bits of maskOf(piece) are set in it. */
-  words = new Int32Array(leastWords);
-  shift = 32 - Math.log2(leastWords);
-  /** Those that must be put into a larger table; none when there will be no larger one. */
-  #pieces: number[] = [];
-
-  add(piece: number): void {
-    this.#mark(piece);
-    if (this.words.length === mostWords) return;
-    this.#pieces.push(piece);
-    if (this.#pieces.length > piecesInWord * this.words.length) this.#grow();
-  }
-
-  has(piece: number): boolean {
-    const mask = maskOf(piece);
-    return (this.words[hashOf(piece, this.shift)]! & mask) === mask;
-  }
-
-  #mark(piece: number): void {
-    this.words[hashOf(piece, this.shift)]! |= maskOf(piece);
-  }
-
-  #grow(): void {
-    this.shift--;
-    this.words = new Int32Array(2 * this.words.length);
-    for (const piece of this.#pieces) this.#mark(piece);
-    if (this.words.length === mostWords) this.#pieces = [];
-  }
-}
-
-/** Fibonacci hashing: the high bits of a product with 2^32 / golden ratio. */
-function hashOf(piece: number, shift: number): number {
-  return Math.imul(piece, 0x9e3779b1) >>> shift;
-}
-
-/** Of another product: bits of the same one would follow from the word. */
-function maskOf(piece: number): number {
-  const hash = Math.imul(piece, 0x85ebca6b);
-  return (1 << (hash >>> 27)) | (1 << (hash >>> 22)) | (1 << (hash >>> 17));
 }
 
 /** The piece at `at`, as DataView.getInt32() reads it in little-endian order. */
