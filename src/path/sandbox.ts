@@ -15,4 +15,18 @@ export interface Sandbox {
   readonly credentials: readonly string[] | null;
   readonly proof: readonly ProofKind[];
   readonly createdAt: string;
+  /** Set for one of `run`: a process in the network namespace that its door is in. */
+  readonly namespacePid?: number | null;
+}
+
+type Right = 'repo' | 'branch' | 'credential';
+
+const fields = { repo: 'repos', branch: 'allowed_branches', credential: 'credentials' } as const;
+
+/** How a right comes to a sandbox that lacks it, in the words of whoever let it in: a person who typed `run`, or an operator. */
+export function toGiveRight(sandbox: Sandbox, right: Right, value: string): string {
+  if (sandbox.namespacePid == null) return `register the sandbox with "${fields[right]}": ["${value}"]`;
+  // A name that a shell would read otherwise came out of the sandbox.
+  const named = /^[\w./*-]+$/.test(value) ? ` --${right} ${value}` : ` --${right} …`;
+  return `start the sandbox with it: sallyport run${named}`;
 }

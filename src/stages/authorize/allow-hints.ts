@@ -21,7 +21,7 @@ export function toAllowHost(canonical: CanonicalRequest): string {
 }
 
 export function toAllowRequests(rules: readonly AllowRule[]): string {
-  const own = namesOf(rules.filter(isOwn));
+  const own = namesOf(rules.filter(({ name }) => ownEntry.test(name)));
   const remedy = own === '' ? '' : `, or remove tunnel: true from ${own} so that requests can be judged`;
   return `Use https through CONNECT${remedy}.`;
 }
@@ -34,7 +34,7 @@ export function toAllowPlainHttp(rules: readonly AllowRule[], canonical: Canonic
   const brings80 = (rule: AllowRule): boolean => port === 80 && rule.ports.every((one) => one === 443);
   const near = rules.find(
     (rule) =>
-      isOwn(rule) &&
+      isForItAlone(rule) &&
       (rule.ports.includes(port) || brings80(rule)) &&
       coversMethod(rule, method) &&
       coversPath(rule.paths, canonical),
@@ -48,7 +48,8 @@ export function toAllowPlainHttp(rules: readonly AllowRule[], canonical: Canonic
 export function toAllowPort(rules: readonly AllowRule[], canonical: CanonicalRequest, method: string | null): string {
   const ports = [...new Set(rules.flatMap((rule) => rule.ports))];
   const near = rules.find(
-    (rule) => isOwn(rule) && (method === null || (coversMethod(rule, method) && coversPath(rule.paths, canonical))),
+    (rule) =>
+      isForItAlone(rule) && (method === null || (coversMethod(rule, method) && coversPath(rule.paths, canonical))),
   );
   const allowed = `Allowed there: ${ports.join(', ') || '443'}.`;
   if (near === undefined) return `${allowed} ${toAddAnEntry(canonical, method)}`;
@@ -59,7 +60,7 @@ export function toAllowPort(rules: readonly AllowRule[], canonical: CanonicalReq
 export function toAllowMethod(rules: readonly AllowRule[], canonical: CanonicalRequest, method: string): string {
   const allowed = new Set(rules.flatMap((rule) => [...(rule.methods ?? [])]));
   const instead = `Allowed there: ${[...allowed].join(', ') || 'nothing'}.`;
-  const near = rules.find((rule) => isOwn(rule) && canBeNamed(method) && coversPath(rule.paths, canonical));
+  const near = rules.find((rule) => isForItAlone(rule) && canBeNamed(method) && coversPath(rule.paths, canonical));
   if (near === undefined) return `${instead} ${toAddAnEntry(canonical, method)}`;
   return `${instead} Add ${method} to methods of ${near.name} to allow it.`;
 }
@@ -68,7 +69,7 @@ export function toAllowPath(rules: readonly AllowRule[], canonical: CanonicalReq
   const patterns = [...new Set(rules.flatMap((rule) => rule.paths ?? []).map(({ text }) => text))];
   const instead = `Allowed paths there: ${listed(patterns)}.`;
   const why = hidesABoundary(canonical) ? ' A rule must cover it as it came and decoded.' : '';
-  const near = rules.find(isOwn);
+  const near = rules.find(isForItAlone);
   if (near === undefined) return `${instead}${why} ${toAddAnEntry(canonical, method)}`;
   return `${instead}${why} Add ${patternsOf(canonical)} to paths of ${near.name} to allow it.`;
 }
@@ -94,8 +95,9 @@ function listed(patterns: readonly string[]): string {
   return `${shown.join(', ')} and ${patterns.length - shown.length} more`;
 }
 
-function isOwn({ name }: AllowRule): boolean {
-  return ownEntry.test(name);
+/** For this host alone: what is added to a wildcard is added for every host it covers. */
+function isForItAlone({ name, host }: AllowRule): boolean {
+  return ownEntry.test(name) && !host.text.startsWith('*');
 }
 
 function coversMethod({ methods }: AllowRule, method: string): boolean {

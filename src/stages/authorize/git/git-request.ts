@@ -3,7 +3,7 @@
 import { canonicalRepository, coversRepository } from '../../../kit/text/repository-name.ts';
 import type { CanonicalRequest, GitOperation, GitRequest } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
-import type { Sandbox } from '../../../path/sandbox.ts';
+import { type Sandbox, toGiveRight } from '../../../path/sandbox.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 
 export interface FoundGit {
@@ -38,7 +38,7 @@ export function findGitRequest(
 export function notItsRepository(repository: string, sandbox: Sandbox): Refusal {
   return new Refusal('repo.not-allowed', `${repository} is not among the repositories of ${sandbox.id}`, {
     rule: 'repos of the registration',
-    hint: `Its repositories: ${sandbox.repos.join(', ') || 'none'}. To allow it, register the sandbox with "repos": ["${repository}"].`,
+    hint: `Its repositories: ${sandbox.repos.join(', ') || 'none'}. To allow it, ${toGiveRight(sandbox, 'repo', repository)}.`,
   });
 }
 

@@ -1,6 +1,6 @@
 // What can be said about a push from its command list alone: which refs it touches, and how. Names every finding, not
 // only the first. Whether a branch is rewritten, and which files change, is in judge-history.ts and judge-paths.ts.
-import type { Sandbox } from '../../../path/sandbox.ts';
+import { type Sandbox, toGiveRight } from '../../../path/sandbox.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { isDeletion, type PushCommand } from '../../../protocols/git/push-command.ts';
 import { zeroId } from '../../../protocols/git/ref-name.ts';
@@ -123,7 +123,7 @@ function notAllowed(policy: CompiledPolicy, sandbox: Sandbox, ref: string): Push
 function instead(policy: CompiledPolicy, sandbox: Sandbox, branch: string, say: (example: string) => string): string {
   const patterns = sandbox.authMode === 'bot' ? sandbox.allowedBranches : ['work/*'];
   const own = patterns.map((text) => text.replace(/^refs\/heads\//, '')).filter((text) => !text.startsWith('refs/'));
-  if (own.length === 0) return 'It may push to none: the operator registers it with allowed_branches for its work.';
+  if (own.length === 0) return `It may push to none. To allow some, ${toGiveRight(sandbox, 'branch', 'sandbox/*')}.`;
   const last = branch.slice(branch.lastIndexOf('/') + 1);
   const name = isPlain.test(last) ? last : 'work';
   const passes = (one: string): boolean =>

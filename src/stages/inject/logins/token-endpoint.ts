@@ -17,6 +17,7 @@ import { readWholeBody } from '../../../path/exchange/whole-body.ts';
 import { payloadExchange } from '../../../path/exchange/wrappers.ts';
 import type { Authorized } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
+import { toGiveRight } from '../../../path/sandbox.ts';
 import type { CredentialSpec, TokenAnswer, TokenEndpoint } from '../../../policy/compiled.ts';
 
 /** A request for tokens has a few hundred bytes; one with an assertion in it some thousand. */
@@ -49,7 +50,7 @@ function refuseOthers({ sandbox }: Authorized, { name }: CredentialSpec): void {
   if (sandbox.credentials === null || sandbox.credentials.includes(name)) return;
   throw new Refusal('token.login-outside', `${sandbox.id} is not registered for the credential ${name}`, {
     rule: `credentials.${name}`,
-    hint: `The operator must register the sandbox with ${name} among its credentials.`,
+    hint: `To allow it, ${toGiveRight(sandbox, 'credential', name)}, beside those it has.`,
   });
 }
 

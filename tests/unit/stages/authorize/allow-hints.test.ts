@@ -117,10 +117,27 @@ describe('a policy that is changed as the hint says is valid, and lets the very 
 
   test('a port that is added takes none away', async () => {
     const policy = await policyOf(text);
-    const refusal = refusalOf(() => ask(policy, 'GET', 'https://a.wild.example.com:8443/'));
+    const refusal = refusalOf(() => ask(policy, 'GET', 'https://odd.example.com/'));
     const changed = await policyOf(followed(text, refusal.hint));
-    expect(ask(changed, 'GET', 'https://a.wild.example.com:8443/').rule).toBe('allow[5]');
-    expect(ask(changed, 'GET', 'https://a.wild.example.com/').rule).toBe('allow[5]');
+    expect(ask(changed, 'GET', 'https://odd.example.com/').rule).toBe('allow[4]');
+    expect(ask(changed, 'GET', 'https://odd.example.com:8443/').rule).toBe('allow[4]');
+  });
+
+  test.each([
+    ['POST', 'https://a.reads.example.com/v1/x', '    methods: [POST]\n    paths: ["/v1/x"]\n'],
+    ['GET', 'http://a.reads.example.com/v1/x', '    plain_http: true\n    ports: [80]\n'],
+    ['GET', 'https://a.reads.example.com:8443/', '    ports: [8443]\n'],
+    ['GET', 'https://a.reads.example.com/other', '    paths: ["/other"]\n'],
+  ])('what a wildcard does not cover is added for this host alone: %s %s', async (method, url, line) => {
+    const wild = `${text}  - host: "*.reads.example.com"\n    methods: [GET]\n    paths: ["/v1/**"]\n`;
+    const policy = await policyOf(wild);
+    const { hint } = refusalOf(() => ask(policy, method, url));
+    expect(hint).toContain('  - host: a.reads.example.com\n');
+    expect(hint).toContain(line);
+    expect(hint).not.toMatch(/allow\[7\]/);
+    const changed = await policyOf(followed(wild, hint));
+    expect(ask(changed, method, url).rule).toBe('allow[8]');
+    expect(() => ask(changed, method, url.replace('//a.', '//b.'))).toThrow();
   });
 
   test('what a person has approved stands in no file, and cannot be added to', async () => {

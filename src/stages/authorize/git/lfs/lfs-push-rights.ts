@@ -1,6 +1,6 @@
 // Whether a sandbox may change what LFS keeps for a repository: only as far as it may push. The ref that git-lfs names is
 // held against the same rules as a push to it; the push itself is judged again when it comes.
-import type { Sandbox } from '../../../../path/sandbox.ts';
+import { type Sandbox, toGiveRight } from '../../../../path/sandbox.ts';
 import type { CompiledPolicy } from '../../../../policy/compiled.ts';
 import { isRefName } from '../../../../protocols/git/ref-name.ts';
 import { allowsRef, isProtectedBranch } from '../branch-rules.ts';
@@ -17,7 +17,7 @@ export function requirePushRights(policy: CompiledPolicy, sandbox: Sandbox, ref:
     throw notAllowed(
       `${sandbox.id} may not ${what}: it may not push to any branch`,
       'allowed_branches of the registration',
-      'The operator can register the sandbox with allowed_branches.',
+      `To allow it, ${toGiveRight(sandbox, 'branch', 'sandbox/*')}.`,
     );
   }
   if (!isRefName(ref) || !(ref.startsWith(branches) || ref.startsWith(tags))) {

@@ -20,7 +20,7 @@ export function notTied(message: string, cause?: unknown): Refusal {
 export function notOfSandbox(repository: string): Refusal {
   return new Refusal('repo.not-allowed', `${repository} is not a repository of this sandbox`, {
     rule: 'repos of the registration',
-    hint: 'Work on the repositories this sandbox was registered for, or register it with this one too.',
+    hint: 'Work on the repositories of this sandbox, or have it started with this one too: `run --repo`, or `repos` of its registration.',
   });
 }
 

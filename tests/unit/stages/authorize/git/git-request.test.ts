@@ -9,10 +9,10 @@ const open = handMadePolicy({ publicFetch: true });
 function find(
   method: string,
   path: string,
-  options: { policy?: typeof closed; repos?: string[]; methods?: string[] } = {},
+  options: { policy?: typeof closed; repos?: string[]; methods?: string[]; namespacePid?: number } = {},
 ) {
   const canonical = canonicalOf(method, `https://github.com${path}`);
-  const sandbox = sandboxWith({ repos: options.repos ?? ['acme/widgets'] });
+  const sandbox = sandboxWith({ repos: options.repos ?? ['acme/widgets'], namespacePid: options.namespacePid ?? null });
   return findGitRequest(options.policy ?? closed, sandbox, canonical, options.methods ?? [method]);
 }
 
@@ -105,6 +105,14 @@ describe('a repository that is not the sandbox’s', () => {
     expect(refusalOf(() => find('POST', '/o/t/git-upload-pack', { repos: [] })).hint).toContain(
       'Its repositories: none.',
     );
+  });
+
+  test('of `run` is refused in the words of `run`, and nothing of the sandbox gets into a command line', () => {
+    const hintOf = (path: string) => refusalOf(() => find('POST', path, { namespacePid: 77 })).hint;
+    expect(hintOf('/Other/Thing.git/git-upload-pack')).toBe(
+      'Its repositories: acme/widgets. To allow it, start the sandbox with it: sallyport run --repo other/thing.',
+    );
+    expect(hintOf('/other/$(id)/git-upload-pack')).toContain('sallyport run --repo ….');
   });
 
   test('may be fetched where public fetches are allowed, and nothing else', () => {

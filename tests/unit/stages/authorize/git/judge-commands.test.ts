@@ -122,8 +122,12 @@ describe('a finding says what happened, by which rule, and what to do', () => {
     [['release/*', 'bot/*'], 'x', 'HEAD:bot/x`'],
     [['release/*'], 'x', 'HEAD:YOUR-BRANCH`'],
     [['sandbox/*'], 'x;$(id)|`id`', 'HEAD:sandbox/work`'],
-    [['refs/tags/*'], 'x', 'It may push to none: the operator registers it with allowed_branches'],
-    [[], 'x', 'It may push to none: the operator registers it with allowed_branches'],
+    [
+      ['refs/tags/*'],
+      'x',
+      'It may push to none. To allow some, register the sandbox with "allowed_branches": ["sandbox/*"].',
+    ],
+    [[], 'x', 'It may push to none. To allow some, register the sandbox with "allowed_branches": ["sandbox/*"].'],
   ])(
     'what is proposed to a bot with %j passes, and is no more to a shell than a name',
     (allowedBranches, name, said) => {
