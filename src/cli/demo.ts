@@ -29,17 +29,16 @@ export function addDemoCommand(program: Command, context: CliContext): void {
         'the sandbox never held, and six that were refused. Needs git, no internet and no key.',
     )
     .addOption(
-      new Option('--launcher <NAME>', 'how the sandbox is isolated (default: bubblewrap)').choices([
-        'bubblewrap',
-        'unshare',
-      ]),
+      new Option(
+        '--launcher <NAME>',
+        'how the sandbox is isolated (default: bubblewrap, or namespaces without it)',
+      ).choices(['bubblewrap', 'namespaces', 'unshare']),
     )
     .addHelpText('after', '\nExamples:\n  sallyport demo\n  sallyport demo --json')
     .action(async (options: DemoOptions, command: Command) => {
       const startedMs = performance.now();
-      const result = await show(context, options);
+      const { launcher, ...result } = await show(context, options);
       const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
-      const launcher = options.launcher ?? 'bubblewrap';
       if (result.problems.length > 0) context.exitCode = exitCode.failure;
       if (wantsJson(command)) {
         printJson(context, { ok: result.problems.length === 0, launcher, seconds, ...result });
@@ -49,7 +48,10 @@ export function addDemoCommand(program: Command, context: CliContext): void {
     });
 }
 
-async function show(context: CliContext, options: DemoOptions): Promise<DemoResult> {
+async function show(
+  context: CliContext,
+  options: DemoOptions,
+): Promise<DemoResult & { readonly launcher: LauncherName }> {
   const { findLauncher } = await import('../sandbox/run/find-launcher.ts');
   const { runDemo } = await import('../prove/demo/run-demo.ts');
   const environment = { ...context.env };
@@ -58,7 +60,7 @@ async function show(context: CliContext, options: DemoOptions): Promise<DemoResu
   const interrupted = interruption();
   const gateway = rememberGateway();
   try {
-    return await runDemo({
+    const result = await runDemo({
       launcher,
       environment,
       signal: interrupted.signal,
@@ -66,6 +68,7 @@ async function show(context: CliContext, options: DemoOptions): Promise<DemoResu
       startGateway: gateway.start,
       refusals: () => refusalsOf(gateway.admin()),
     });
+    return { ...result, launcher: launcher.name };
   } finally {
     progress.clear();
     interrupted.forget();

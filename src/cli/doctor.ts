@@ -42,11 +42,10 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
     .option('--sandbox <ID>', 'check only this sandbox of the running gateway')
     .option('--outside', 'start no sandbox')
     .addOption(
-      new Option('--launcher <NAME>', 'how the sandbox is isolated (default: bubblewrap)').choices([
-        'bubblewrap',
-        'docker',
-        'unshare',
-      ]),
+      new Option(
+        '--launcher <NAME>',
+        'how the sandbox is isolated (default: bubblewrap, or namespaces without it)',
+      ).choices(['bubblewrap', 'docker', 'namespaces', 'unshare']),
     )
     .option('--image <IMAGE>', 'check the runtimes of this image, with Docker')
     .addHelpText(

@@ -31,11 +31,10 @@ export function addRedteamCommand(program: Command, context: CliContext): void {
     .option('--only <NAME...>', 'run only these attacks')
     .option('--list', 'list the attacks')
     .addOption(
-      new Option('--launcher <NAME>', 'how the sandbox is isolated (default: bubblewrap)').choices([
-        'bubblewrap',
-        'docker',
-        'unshare',
-      ]),
+      new Option(
+        '--launcher <NAME>',
+        'how the sandbox is isolated (default: bubblewrap, or namespaces without it)',
+      ).choices(['bubblewrap', 'docker', 'namespaces', 'unshare']),
     )
     .option('--image <IMAGE>', 'in this image, with Docker; it must contain node')
     .addHelpText(

@@ -58,9 +58,10 @@ export function addRunCommand(program: Command, context: CliContext): void {
       ]),
     )
     .addOption(
-      new Option('--launcher <NAME>', 'how it is isolated (default: bubblewrap)').choices([
+      new Option('--launcher <NAME>', 'how it is isolated (default: bubblewrap, or namespaces without it)').choices([
         'bubblewrap',
         'docker',
+        'namespaces',
         'unshare',
       ]),
     )
@@ -118,6 +119,10 @@ async function begin(context: CliContext, command: readonly string[], options: R
     return session.registrar(registrar);
   };
   try {
+    if (options.launcher === undefined && options.image === undefined && options.quiet !== true) {
+      const { offerBubblewrap } = await import('./steps/offer-bubblewrap.ts');
+      await offerBubblewrap(context);
+    }
     const asked = await asRequest(context, command, options, environment);
     const onReady: SandboxRequest['onReady'] = (ready) =>
       announce(context, options, asked.launcher, ready, gateway, credentials);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startDockerd, type TestDockerd } from '../support/dockerd.ts';
+import { layKoffiBeside } from '../support/koffi-beside.ts';
 import { asUser } from '../support/namespace.ts';
 import { makePretendContainer } from '../support/pretend-container.ts';
 import { startClient } from '../support/run-client.ts';
@@ -14,12 +15,11 @@ let script: string;
 
 /** Leads the container home and opens a door in it, serves one connection, and says what came of it. */
 const opener = `
-  import { bindContainerAddresses } from './src/sandbox/docker/bind-container-addresses.ts';
+  import { containerNetwork } from './src/sandbox/docker/container-network.ts';
   import { openNamespaceDoor, closeNamespaceHandles } from './src/sandbox/namespace/open-namespace-door.ts';
   const [pid, id] = [Number(process.argv[2]), process.argv[3]];
   try {
-    await bindContainerAddresses(pid, id);
-    const handles = await openNamespaceDoor({ pid, ports: [443] });
+    const handles = await openNamespaceDoor({ pid, ports: [443], network: containerNetwork(pid, id) });
     handles.tcp.get(443).on('connection', (socket) => {
       socket.end('HTTP/1.0 200 OK\\r\\n\\r\\nserved at ' + socket.localAddress);
       closeNamespaceHandles(handles);
@@ -33,6 +33,7 @@ beforeAll(async () => {
   dockerd = await startDockerd({ rootless: uid });
   await dockerd.importImage('tools:1', { programs: ['sh', 'sleep', 'curl'] });
   script = join(dockerd.folder, 'open.mjs');
+  layKoffiBeside(dockerd.folder);
   buildSync({
     stdin: { contents: opener, resolveDir: process.cwd(), loader: 'ts' },
     bundle: true,

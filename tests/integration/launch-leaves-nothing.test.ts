@@ -21,6 +21,8 @@ afterAll(() => ground.remove());
 const ways = [
   { how: 'bubblewrap of root', order: {} },
   { how: 'bubblewrap of an ordinary user', order: { uid: ordinaryUid } },
+  { how: 'namespaces of root', order: { launcher: 'namespaces' } },
+  { how: 'namespaces of an ordinary user', order: { uid: ordinaryUid, launcher: 'namespaces' } },
   { how: 'plain unshare', order: { uid: ordinaryUid, launcher: 'unshare' } },
 ] as const;
 

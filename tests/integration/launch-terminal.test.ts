@@ -21,6 +21,8 @@ const python = (...lines: readonly string[]): readonly string[] => ['/usr/bin/py
 describe.each([
   { how: 'bubblewrap of root', order: {} },
   { how: 'bubblewrap of an ordinary user', order: { uid: ordinaryUid } },
+  { how: 'namespaces of root', order: { launcher: 'namespaces' } },
+  { how: 'namespaces of an ordinary user', order: { uid: ordinaryUid, launcher: 'namespaces' } },
   { how: 'plain unshare', order: { uid: ordinaryUid, launcher: 'unshare' } },
 ] as const)('a terminal in $how', ({ order }) => {
   test('Ctrl-C ends a command that does not handle it, with 130', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { layKoffiBeside } from '../support/koffi-beside.ts';
 import { asUser, makeNamespace } from '../support/namespace.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
 
@@ -26,6 +27,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'sallyport-user-'));
   chmodSync(folder, 0o755);
   script = join(folder, 'open.mjs');
+  layKoffiBeside(folder);
   buildSync({
     stdin: { contents: opener, resolveDir: process.cwd(), loader: 'ts' },
     bundle: true,

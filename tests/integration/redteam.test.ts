@@ -7,6 +7,7 @@ import { createContext } from '../../src/cli/cli-context.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { addRedteamCommand } from '../../src/cli/redteam.ts';
 import type { AttackVerdict } from '../../src/prove/redteam/attack.ts';
+import { attackList } from '../../src/prove/redteam/attack-list.ts';
 import type { AttackResult } from '../../src/prove/redteam/run-attacks.ts';
 import { attackWithoutControls } from './redteam-ground.ts';
 
@@ -129,6 +130,18 @@ describe('missing controls are found out', () => {
     expect(verdicts.filter(({ name, verdict }) => through.includes(name) && verdict !== 'hole')).toEqual([]);
     expect(verdicts.filter(({ name, verdict }) => held.includes(name) && verdict !== 'held')).toEqual([]);
   });
+});
+
+test('without bubblewrap the files, processes and kernel of the host are held all the same', {
+  timeout: 120_000,
+}, async () => {
+  const areas = ['files', 'processes', 'kernel', 'sockets', 'environment'];
+  const names = attackList.filter(({ area }) => areas.includes(area)).map(({ name }) => name);
+  const { out } = await redteam('--json', '--launcher', 'namespaces', '--only', ...names);
+  const { attacks, launcher } = JSON.parse(out) as Report;
+  expect([launcher, attacks.length]).toEqual(['namespaces', names.length]);
+  const failed = attacks.filter(({ verdict, evidence }) => verdict !== 'held' && !isMissingHere(verdict, evidence));
+  expect(failed.map(({ name, verdict, evidence }) => `${verdict} ${name}: ${evidence}`)).toEqual([]);
 });
 
 test('only the attacks that are asked for are made, one line each', async () => {

@@ -3,6 +3,8 @@
 import { readlinkSync, writeSync } from 'node:fs';
 import { createBubblewrapLauncher } from '../../src/sandbox/namespace/bubblewrap.ts';
 import { findTool } from '../../src/sandbox/namespace/find-tool.ts';
+import { createNamespacesLauncher } from '../../src/sandbox/namespace/namespaces.ts';
+import { closeNamespaceHandles, openNamespaceDoor } from '../../src/sandbox/namespace/open-namespace-door.ts';
 import { createPlainUnshareLauncher } from '../../src/sandbox/namespace/plain-unshare.ts';
 import { findLauncher } from '../../src/sandbox/run/find-launcher.ts';
 import type { Launcher, LauncherName, SandboxPlan, SandboxStdio } from '../../src/sandbox/run/sandbox-plan.ts';
@@ -13,8 +15,10 @@ export interface DriverOrder {
   readonly plan: SandboxPlan;
   /** Wait here for ever, to be killed. */
   readonly stopAt?: 'prepared';
-  /** A program in place of bwrap, or of mount with plain unshare. */
+  /** A program in place of bwrap; of mount with plain unshare, of node with namespaces. */
   readonly standIn?: string;
+  /** The door is opened first, as it is in a real run: every address becomes local. */
+  readonly door?: boolean;
   /** Called as soon as the command starts. */
   readonly onceStarted?: { readonly signal: NodeJS.Signals } | 'kill';
 }
@@ -35,6 +39,7 @@ try {
   const namespace = readlinkSync(`/proc/${prepared.pid}/ns/net`);
   tell({ prepared: prepared.pid, namespace, preparedMs, notice: launcher.notice });
   if (order.stopAt === 'prepared') await new Promise(() => setInterval(() => {}, 1_000));
+  if (order.door === true) closeNamespaceHandles(await openNamespaceDoor({ pid: prepared.pid, ports: [] }));
   // Before it starts: a key pressed in its first moment is the command's, and must not end us.
   for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
   const running = await prepared.start(order.plan);
@@ -57,6 +62,7 @@ try {
 }
 
 function withStandIn(launcher: LauncherName, program: string): Launcher {
+  if (launcher === 'namespaces') return createNamespacesLauncher(undefined, program);
   const find = (name: string) => (name === 'bwrap' || name === 'mount' ? program : findTool(name));
   return launcher === 'unshare'
     ? createPlainUnshareLauncher(process.getuid?.(), undefined, find)

@@ -19,6 +19,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import type { LauncherName, Mount } from '../../src/sandbox/run/sandbox-plan.ts';
+import { layKoffiBeside } from './koffi-beside.ts';
 import type { DriverOrder } from './launch-driver.ts';
 import { asUser } from './namespace.ts';
 
@@ -38,6 +39,7 @@ export interface LaunchOrder {
   readonly stopAt?: 'prepared';
   readonly onceStarted?: DriverOrder['onceStarted'];
   readonly standIn?: DriverOrder['standIn'];
+  readonly door?: DriverOrder['door'];
   readonly input?: string;
 }
 
@@ -73,6 +75,7 @@ export function makeLaunchGround(): LaunchGround {
     format: 'esm',
     logLevel: 'error',
   });
+  layKoffiBeside(top);
   const folder = join(top, 'work');
   mkdirSync(folder);
   chownSync(folder, ordinaryUid, ordinaryUid);
@@ -89,11 +92,15 @@ export function makeLaunchGround(): LaunchGround {
         command: order.command,
         workingDirectory: order.workingDirectory ?? folder,
         environment: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin', HOME: folder, ...order.environment },
-        mounts: [...(launcher === 'bubblewrap' ? systemMounts(folder) : []), ...(order.mounts ?? [])],
+        mounts: [
+          ...(launcher === 'bubblewrap' || launcher === 'namespaces' ? systemMounts(folder) : []),
+          ...(order.mounts ?? []),
+        ],
       },
       ...(order.stopAt !== undefined && { stopAt: order.stopAt }),
       ...(order.onceStarted !== undefined && { onceStarted: order.onceStarted }),
       ...(order.standIn !== undefined && { standIn: order.standIn }),
+      ...(order.door !== undefined && { door: order.door }),
     };
     return [...(order.uid === undefined ? [] : asUser(order.uid)), process.execPath, driver, JSON.stringify(whole)];
   };

@@ -2,7 +2,6 @@
 // local. Clients are run in it with nsenter. Nothing of it outlives the test that made it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { bindEveryAddress } from '../../src/sandbox/namespace/bind-addresses.ts';
 import { type ClientOptions, type ClientRun, runClient, type StartedClient, startClient } from './run-client.ts';
 
 export interface TestNamespace {
@@ -24,8 +23,16 @@ export interface NamespaceOptions {
   readonly also?: string;
 }
 
+/** As the door does it, for tests without one. */
+const bindEveryAddress = [
+  'ip link set lo up',
+  'ip route replace local 0.0.0.0/0 dev lo',
+  'ip route replace local 127.0.0.0/8 dev lo',
+  'ip -6 route replace local ::/0 dev lo',
+];
+
 export async function makeNamespace(options: NamespaceOptions = {}): Promise<TestNamespace> {
-  const steps = [bindEveryAddress('ip')];
+  const steps = [...bindEveryAddress];
   if (options.also !== undefined) steps.push(options.also);
   const [program, ...args] = [
     ...(options.uid === undefined ? [] : asUser(options.uid)),

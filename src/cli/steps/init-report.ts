@@ -28,7 +28,6 @@ const nothingFound: Readonly<Record<string, string>> = {
   credentials: 'none: set one later with `sallyport secret set NAME`',
   remotes: 'none: this is no repository, or it has no remote on another machine',
   packages: 'none',
-  'isolated by': 'nothing: install bubblewrap (the program bwrap), then ask `sallyport doctor`',
 };
 
 function describeCredential({ name, where, what }: FoundCredential): string {
@@ -36,7 +35,10 @@ function describeCredential({ name, where, what }: FoundCredential): string {
 }
 
 function launchersOf({ launchers }: ProjectSurvey): string[] {
-  return [...(launchers.bubblewrap ? ['bubblewrap'] : []), ...(launchers.docker ? ['Docker (--image IMAGE)'] : [])];
+  return [
+    launchers.bubblewrap ? 'bubblewrap' : 'namespaces (bubblewrap is not installed)',
+    ...(launchers.docker ? ['Docker (--image IMAGE)'] : []),
+  ];
 }
 
 /**
@@ -54,9 +56,8 @@ export function nextCommand(
   const left = isInDoubt && remotes.length > 0 ? 'OWNER/REPO' : undefined;
   const name = first?.repository ?? left;
   const repo = name === undefined ? '' : ` --repo ${name}`;
-  const image = !survey.launchers.bubblewrap && survey.launchers.docker ? ' --image IMAGE' : '';
   const named = config === null ? '' : ` --config ${quoteIfNeeded(config)}`;
-  return `${self} run${named}${repo}${image} -- ${choices.agents[0] ?? 'bash'}`;
+  return `${self} run${named}${repo} -- ${choices.agents[0] ?? 'bash'}`;
 }
 
 /** How the launcher of a clone is called from here. */

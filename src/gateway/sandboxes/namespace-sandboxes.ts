@@ -5,7 +5,7 @@ import { readlinkSync } from 'node:fs';
 import type { NamespaceHandles } from '../../kit/namespace-handles.ts';
 import { processBirth } from '../../kit/process/process-birth.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
-import { bindContainerAddresses } from '../../sandbox/docker/bind-container-addresses.ts';
+import { containerNetwork } from '../../sandbox/docker/container-network.ts';
 import { closeNamespaceHandles, openNamespaceDoor } from '../../sandbox/namespace/open-namespace-door.ts';
 import { addedInterfaces } from '../../sandbox/namespace/process-namespaces.ts';
 import type { Doors } from '../../stages/accept/doors/doors.ts';
@@ -50,10 +50,12 @@ export class NamespaceSandboxes {
   /** Returns the certificate (PEM) that the sandbox is to trust. Rejects with a LaunchError. */
   async open(record: SandboxRecord, pid: number): Promise<string> {
     const holder = whoHolds(pid);
-    // The launcher has already bound the addresses of the namespaces it made.
-    if (record.containerId !== null) await bindContainerAddresses(pid, record.containerId);
     const ports = new Set([443, 80, ...this.#parts.policy().allow.flatMap((rule) => rule.ports)]);
-    const opening = openNamespaceDoor({ pid, ports: [...ports] });
+    const opening = openNamespaceDoor({
+      pid,
+      ports: [...ports],
+      ...(record.containerId !== null && { network: containerNetwork(pid, record.containerId) }),
+    });
     const { ca, leaves } = this.#trustOf(record, opening);
     const handles = await opening;
     // Unregistered meanwhile: nobody would ever close this door.

@@ -1,6 +1,7 @@
 // What this machine can do, judged: what `sallyport run` needs of Node, the kernel and a few programs, and how to get what is
 // missing. Pure: the facts are handed in.
 import { whyNoNamespaces } from '../../sandbox/namespace/why-no-namespaces.ts';
+import { howToInstallBubblewrap } from '../../sandbox/run/bubblewrap-package.ts';
 import { type DoctorFinding, findingsOf } from './finding.ts';
 
 export interface ToolFacts {
@@ -37,11 +38,9 @@ export interface MachineFacts {
 
 /** Package by program, where it has another name. */
 const packages: Readonly<Record<string, string>> = {
-  bwrap: 'bubblewrap',
   unshare: 'util-linux',
   nsenter: 'util-linux',
   setpriv: 'util-linux',
-  ip: 'iproute2 (Debian, Ubuntu) or iproute (Fedora)',
 };
 /** The smallest Node that is supported, as package.json says. */
 const oldestNode = [20, 19] as const;
@@ -72,8 +71,9 @@ function judgeNode(version: string): DoctorFinding {
 function judgeTool({ name, file, version }: ToolFacts): DoctorFinding {
   if (file !== null) return ok(name, version === null ? file : `${version} (${file})`);
   if (name === 'git') return warn(name, 'not installed: sandboxes have no git either', 'install git');
-  const hint = name === 'bwrap' ? ', or use --launcher unshare, which isolates less' : '';
-  return fail(name, 'not installed', `install ${packages[name] ?? name}${hint}`);
+  if (name === 'bwrap')
+    return warn(name, 'not installed: sandboxes are made without it (--launcher namespaces)', howToInstallBubblewrap());
+  return fail(name, 'not installed', `install ${packages[name] ?? name}`);
 }
 
 function judgeNamespaces({ namespaces, settings, isRoot }: MachineFacts): DoctorFinding {

@@ -14,7 +14,6 @@ const versionOptions: Readonly<Record<string, readonly string[]>> = {
   unshare: ['--version'],
   nsenter: ['--version'],
   setpriv: ['--version'],
-  ip: ['-Version'],
   git: ['--version'],
 };
 

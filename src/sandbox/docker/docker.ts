@@ -1,7 +1,6 @@
 // The launcher for container images. Two containers: a holder, which owns a network with no interface but lo and a pid
 // namespace, and the command, which joins both. Only the docker command line is used; no flag of it comes from outside.
 
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -18,7 +17,6 @@ import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { isatty } from 'node:tty';
 import { type SealedMount, sealMounts } from '../files/seal-mounts.ts';
-import { bindEveryAddress } from '../namespace/bind-addresses.ts';
 import { LaunchError, type Launcher, type Mount, type PreparedSandbox, type SandboxPlan } from '../run/sandbox-plan.ts';
 import { dockerCreateArguments, dockerMounts, imageName, lies } from './docker-arguments.ts';
 import { createDockerCommand, type DockerCommand, type DockerOptions } from './docker-command.ts';
@@ -52,7 +50,6 @@ export function createDockerLauncher(options: DockerLauncherOptions): Launcher {
       const holder = await startHolder(docker, { name, image, labels, uid });
       try {
         checkContainerProcess(holder.pid, name);
-        await routeToLoopback(holder.pid, options.environment);
       } catch (error) {
         await holder.end();
         throw error;
@@ -194,8 +191,6 @@ function real(path: string | undefined): readonly string[] {
   }
 }
 
-// The network namespace of a container, from outside: checks that its process is on this machine and that we may enter, and
-// sets the routes that make every address local to it. Never changes the network of the host.
 /** The process must say `name` in its command line: a number from another machine's daemon means another process here. */
 export function checkContainerProcess(pid: number, name: string): void {
   let commandLine = '';
@@ -221,31 +216,6 @@ export function checkContainerProcess(pid: number, name: string): void {
       'the daemon ignored --network none: check its configuration and its plugins',
     );
 }
-
-/** Every address local, so that whatever the sandbox connects to is the gateway. */
-async function routeToLoopback(pid: number, environment: Readonly<Record<string, string | undefined>>): Promise<void> {
-  // Without root: rootless Docker, whose user namespace is ours to enter.
-  const user = process.getuid?.() === 0 ? [] : ['--user', '--preserve-credentials'];
-  const env = { PATH: `${environment.PATH ?? '/usr/bin:/bin'}:/usr/sbin:/sbin` };
-  await new Promise<void>((resolve, reject) => {
-    const args = ['--target', String(pid), ...user, '--net', '--', 'sh', '-c', routes];
-    execFile('nsenter', args, { env, timeout: 10_000 }, (error, _, stderr) => {
-      if (error === null) resolve();
-      else if (error.code === 'ENOENT')
-        reject(new LaunchError('nsenter was not found', 'install util-linux and iproute2', { cause: error }));
-      else if (/^nsenter: /m.test(stderr)) reject(notPermitted(error));
-      else
-        reject(
-          new LaunchError(`the routes of the container could not be set: ${stderr.trim()}`, 'install iproute2', {
-            cause: error,
-          }),
-        );
-    });
-  });
-}
-
-/** A machine without IPv6 has no way out by it either. */
-const routes = bindEveryAddress('ip');
 
 function notPermitted(cause: unknown): LaunchError {
   return new LaunchError(

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
 import { type SealedMount, sealMounts } from '../files/seal-mounts.ts';
 import { hasOwnRoot, verifyMounts } from '../files/verify-mounts.ts';
+import { howToInstallBubblewrap } from '../run/bubblewrap-package.ts';
 import { deviceGuards, readOnlyKernelPaths } from '../run/root-precautions.ts';
 import { runningIn } from '../run/running-sandbox.ts';
 import {
@@ -34,7 +35,7 @@ import { seccompProgram } from './seccomp.ts';
 export function createBubblewrapLauncher(find = findTool): Launcher {
   const bwrap = needTool(
     'bwrap',
-    'install bubblewrap, 0.4 or newer: apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap',
+    `install bubblewrap, 0.4 or newer (${howToInstallBubblewrap()}), or use --launcher namespaces, which needs no package`,
     find,
   );
   const filter = seccompProgram(process.arch);

@@ -1,6 +1,7 @@
-// What runs for a moment inside the sandbox's network namespace: binds the door's ports, hands the listening sockets to
-// the gateway and ends. A text, because it must run under any form of the product (source, build, bundle) as
+// What runs for a moment inside the sandbox's network namespace: makes every address local to it, binds the door's ports, hands
+// the listening sockets to the gateway and ends. A text, because it must run under any form of the product (source, build, bundle) as
 // `node -e`. It never accepts for itself, holds no secret, and never binds where the gateway itself lives.
+import { bindAddressesSource } from './bind-addresses.ts';
 import { kernelMadeInterface } from './process-namespaces.ts';
 
 /** What the child is told, as its one argument. */
@@ -13,6 +14,8 @@ export interface DoorChildOrder {
   readonly dnsPort: number;
   readonly proxyPort: number;
   readonly backlog: number;
+  /** The file of the foreign-function library. */
+  readonly koffi: string;
 }
 
 /** What it answers: handles under a name, then `done`, or what went wrong. */
@@ -52,6 +55,7 @@ function checkPlace() {
   if (other.length > 0) fail('other-interface', other.join(', '));
 }
 
+${bindAddressesSource}
 function listen(port, host) {
   return new Promise((resolve, reject) => {
     const server = net.createServer((socket) => socket.destroy());
@@ -86,6 +90,7 @@ function send(message, handle) {
 
 async function main() {
   checkPlace();
+  bindEveryAddress(require(order.koffi));
   const onAll = (port) => dualStack(() => listen(port, '::'), () => listen(port, '0.0.0.0'));
   for (const port of order.ports) await send({ kind: 'tcp', port }, await onAll(port));
   await send({ kind: 'dns-tcp' }, await onAll(order.dnsPort));

@@ -28,11 +28,10 @@ export function unreadableNamespace(pid: number, cause: unknown): LaunchError {
   );
 }
 
-export function noNsenter(cause: unknown): LaunchError {
+export function noNsenter(): LaunchError {
   return new LaunchError(
     'the program nsenter is not installed; the gateway needs it to open a door in a sandbox',
     'Install util-linux (Debian, Fedora and Arch have it from the start; on Alpine: apk add util-linux).',
-    { cause },
   );
 }
 

@@ -1,5 +1,4 @@
-// Makes the network namespace of a sandbox (only `lo`, every address in the world local to it) and holds it open until the
-// command is started in it. Three processes deep, so that nothing can outlive us: a guard that dies with us, and below it
+// Makes the network namespace of a sandbox, with only `lo` in it, and holds it open until the command is started in it. Three processes deep, so that nothing can outlive us: a guard that dies with us, and below it
 // the first process of a process namespace that dies with the guard, and takes everything started in it along.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
@@ -7,7 +6,6 @@ import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
 import { LaunchError, type SandboxStdio } from '../run/sandbox-plan.ts';
-import { bindEveryAddress } from './bind-addresses.ts';
 import { needTool } from './find-tool.ts';
 import { firstChildOf } from './process-tree.ts';
 import { whyNoNamespaces } from './why-no-namespaces.ts';
@@ -69,7 +67,6 @@ export async function holdNamespace(options: NamespaceHolderOptions): Promise<Na
   const setpriv = needTool('setpriv', utilLinux);
   const unshare = needTool('unshare', utilLinux);
   const sh = needTool('sh', 'a POSIX shell is needed at /bin/sh');
-  const ip = needTool('ip', 'install iproute2 (Debian, Ubuntu) or iproute (Fedora)');
   const cat = needTool('cat', 'install coreutils');
   const dieWithParent = [setpriv, '--pdeathsig', 'SIGKILL', '--'];
 
@@ -77,7 +74,6 @@ export async function holdNamespace(options: NamespaceHolderOptions): Promise<Na
     // From here on 2 is ours: what goes wrong becomes an error in words instead of noise on the user's terminal.
     `exec ${commandErrors}>&2 2>&${reports} ${reports}>&-`,
     'set -e',
-    bindEveryAddress(quoteForShell(ip)),
     ...(options.setUp ?? []),
     `echo ${quoteForShell(readyMark)} >&2`,
     // Nothing, or half of it, comes when we die before it is written: then there is nothing to do but end.

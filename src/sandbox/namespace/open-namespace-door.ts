@@ -4,39 +4,46 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket as UdpSocket } from 'node:dgram';
 import type { EventEmitter } from 'node:events';
+import { createRequire } from 'node:module';
 import { Server, type Socket } from 'node:net';
 import { type NamespaceHandles, sandboxProxyPort } from '../../kit/namespace-handles.ts';
 import { ownPath } from '../../kit/process/own-path.ts';
 import { LaunchError } from '../run/sandbox-plan.ts';
 import { type DoorChildMessage, type DoorChildOrder, doorChildSource } from './door-child.ts';
 import { childFault, enteringFault, noNsenter, notAnotherNamespace } from './door-faults.ts';
+import { findTool } from './find-tool.ts';
 import { forbiddenNamespaces, needsUserNamespace, readNamespace } from './process-namespaces.ts';
 
 const dnsPort = 53;
 const backlog = 512;
 const timeoutMs = 10_000;
 const maxComplaintBytes = 4096;
+const koffi = createRequire(import.meta.url).resolve('koffi');
 
 export interface NamespaceDoorOptions {
   /** A process in the network namespace of the sandbox. */
   readonly pid: number;
   /** Every port the policy names. 53 and the proxy's own port are the door's, whatever stands here. */
   readonly ports: readonly number[];
+  /** `net:[…]`: what was looked at before. Left out: whatever the process has now. */
+  readonly network?: string;
   readonly signal?: AbortSignal;
 }
 
-export async function openNamespaceDoor(options: NamespaceDoorOptions): Promise<NamespaceHandles> {
+export async function openNamespaceDoor(options: NamespaceDoorOptions, find = findTool): Promise<NamespaceHandles> {
   const { pid } = options;
   if (!Number.isSafeInteger(pid) || pid < 1) {
     throw new LaunchError(`${pid} is not a process id`, 'Name a process that runs in the sandbox.');
   }
-  const expected = readNamespace(pid, 'net');
+  const expected = options.network ?? readNamespace(pid, 'net');
   const forbidden = forbiddenNamespaces();
   if (forbidden.includes(expected)) throw notAnotherNamespace(pid);
   const ports = [...new Set(options.ports)].filter((port) => port !== dnsPort && port !== sandboxProxyPort);
-  const order: DoorChildOrder = { forbidden, expected, ports, dnsPort, proxyPort: sandboxProxyPort, backlog };
+  const order: DoorChildOrder = { forbidden, expected, ports, dnsPort, proxyPort: sandboxProxyPort, backlog, koffi };
+  const nsenter = find('nsenter');
+  if (nsenter === null) throw noNsenter();
   const child = spawn(
-    'nsenter',
+    nsenter,
     [...entering(pid), '--', process.execPath, '-e', doorChildSource, JSON.stringify(order)],
     {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -86,8 +93,8 @@ class Receiver {
       if (this.#complaint.length < maxComplaintBytes) this.#complaint += text;
     });
     const notStarted = new Promise<void>((resolve) => {
-      child.on('error', (error: NodeJS.ErrnoException) => {
-        this.#fault ??= error.code === 'ENOENT' ? noNsenter(error) : error;
+      child.on('error', (error) => {
+        this.#fault ??= error;
         // A program that could not be started has no end to wait for.
         if (child.pid === undefined) resolve();
       });

@@ -18,6 +18,10 @@ export interface UnshareTools {
   readonly filterLoader: readonly string[] | null;
 }
 
+/** Without a loader: the filter is there already. */
+export type CommandTools = Pick<UnshareTools, 'sh' | 'cat' | 'unshare' | 'setpriv'> &
+  Partial<Pick<UnshareTools, 'filterLoader'>>;
+
 /** Where the host's files stay in reach until all is mounted: a source may lie below what was covered before. */
 const stash = '/sys';
 
@@ -42,6 +46,13 @@ export function plainUnshareScript(
     words([tools.umount, '-l', stash]),
     // The host's /sys shows its network; one with a network namespace of its own cannot be had here.
     mount('-t', 'tmpfs', '-o', 'ro,nosuid,nodev,noexec', 'tmpfs', stash),
+    goOnAsCommand(plan, user, tools),
+  ].join('\n');
+}
+
+/** For whoever has made the mounts, as the first process of the sandbox. */
+export function goOnAsCommand(plan: SandboxPlan, user: SandboxUser, tools: CommandTools): string {
+  return [
     // Looked at from outside before anything else is started; the end of the input means that nobody did.
     `echo ${quoteForShell(mountedMark)} >&2`,
     `read -r released <&${release} || exit 125`,
@@ -49,7 +60,7 @@ export function plainUnshareScript(
   ].join('\n');
 }
 
-function commandWords(plan: SandboxPlan, user: SandboxUser, tools: UnshareTools): readonly string[] {
+function commandWords(plan: SandboxPlan, user: SandboxUser, tools: CommandTools): readonly string[] {
   const inside = [
     `cd ${quoteForShell(plan.workingDirectory)} || exit 125`,
     `eval "$(${quoteForShell(tools.cat)} <&${firstInput})"`,
@@ -63,7 +74,9 @@ function commandWords(plan: SandboxPlan, user: SandboxUser, tools: UnshareTools)
     // Stays as the first process and waits: a command in its place would not be ended by signals it has no handler for.
     // Signals of the terminal are for the command: sh would end by them afterwards, whatever the command made of them.
     ...[tools.sh, '-c', 'trap : INT QUIT TERM HUP; "$@"; exit $?', 'sallyport-init'],
-    ...[tools.unshare, '--user', `--map-user=${user.uid}`, `--map-group=${user.gid}`, '--'],
+    ...[tools.unshare, '--user', `--map-user=${user.uid}`, `--map-group=${user.gid}`, '--keep-caps', '--'],
+    // Kept for a moment, because taking them away for good needs one.
+    ...[tools.setpriv, '--bounding-set=-all', '--inh-caps=-all', '--'],
     ...(tools.filterLoader ?? []),
     ...[tools.sh, '-c', inside, 'sallyport', ...plan.command],
   ];

@@ -22,7 +22,7 @@ export function createPlainUnshareLauncher(
   if (uid === 0)
     throw new LaunchError(
       'plain unshare does not contain root: the command could write to the system that runs it',
-      'use bubblewrap (apt install bubblewrap), or start it as an ordinary user',
+      'use bubblewrap or --launcher namespaces, or start it as an ordinary user',
     );
   const tools = findTools(findLoader(secondInput), find);
   const filter = tools.filterLoader === null ? Buffer.alloc(0) : seccompProgram(process.arch);

@@ -1,5 +1,8 @@
-// Chooses what starts a sandbox. Bubblewrap unless something else is asked for; and when it is missing or the kernel forbids
-// namespaces it says what to install or change. It never falls back to something that isolates less: that must be asked for.
+// Chooses what starts a sandbox. Bubblewrap unless something else is asked for; where it is not installed, the launcher that
+// needs no package and builds the same walls, and it says so. It never falls back to something that isolates less: that must be
+// asked for.
+import { findTool } from '../namespace/find-tool.ts';
+import { howToInstallBubblewrap } from './bubblewrap-package.ts';
 import { LaunchError, type Launcher, type LauncherName } from './sandbox-plan.ts';
 
 export interface LauncherChoice {
@@ -10,7 +13,8 @@ export interface LauncherChoice {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-export async function findLauncher({ wanted, image, environment }: LauncherChoice): Promise<Launcher> {
+export async function findLauncher(choice: LauncherChoice, find = findTool): Promise<Launcher> {
+  const { wanted, image, environment } = choice;
   const name = wanted ?? (image === undefined ? 'bubblewrap' : 'docker');
   if (name !== 'docker' && image !== undefined)
     throw new LaunchError(
@@ -25,12 +29,27 @@ export async function findLauncher({ wanted, image, environment }: LauncherChoic
       return createDockerLauncher({ image, environment });
     }
     case 'bubblewrap': {
+      if (wanted === undefined && find('bwrap') === null) {
+        const launcher = await findLauncher({ wanted: 'namespaces', environment }, find);
+        return { ...launcher, notice: [withoutBubblewrap(find)] };
+      }
       const { createBubblewrapLauncher } = await import('../namespace/bubblewrap.ts');
-      return createBubblewrapLauncher();
+      return createBubblewrapLauncher(find);
+    }
+    case 'namespaces': {
+      const { createNamespacesLauncher } = await import('../namespace/namespaces.ts');
+      return createNamespacesLauncher();
     }
     case 'unshare': {
       const { createPlainUnshareLauncher } = await import('../namespace/plain-unshare.ts');
       return createPlainUnshareLauncher();
     }
   }
+}
+
+function withoutBubblewrap(find: typeof findTool): string {
+  return (
+    'bubblewrap is not installed, so this sandbox is made without it: the same walls (network, files, processes, system calls), ' +
+    `but not the years of scrutiny that bubblewrap has had, and a slower start. To have it: ${howToInstallBubblewrap(find)}`
+  );
 }

@@ -25,7 +25,7 @@ export interface SandboxPlan {
   readonly seals?: readonly SealedMount[];
 }
 
-export type LauncherName = 'bubblewrap' | 'docker' | 'unshare';
+export type LauncherName = 'bubblewrap' | 'namespaces' | 'docker' | 'unshare';
 
 /** `terminal`: the command gets our own standard streams. `piped`: the caller gets them. */
 export type SandboxStdio = 'terminal' | 'piped';
@@ -34,7 +34,7 @@ export interface Launcher {
   readonly name: LauncherName;
   /** What it does not isolate, in words for the user; empty: nothing to say. */
   readonly notice: readonly string[];
-  /** A network namespace with `lo` up and every address local to it. No command runs yet. */
+  /** A network namespace with nothing but `lo`. No command runs yet. */
   prepare(stdio: SandboxStdio): Promise<PreparedSandbox>;
 }
 

@@ -97,6 +97,7 @@ const renewEveryMs = 60 * 60 * 1000;
 
 const flavours: Readonly<Record<LauncherName, MountFlavour>> = {
   bubblewrap: 'host',
+  namespaces: 'host',
   docker: 'image',
   unshare: 'whole',
 };

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { layKoffiBeside } from '../../support/koffi-beside.ts';
 import { runClient } from '../../support/run-client.ts';
 
 const id = 'a'.repeat(64);
@@ -14,13 +15,14 @@ let script: string;
 
 /** Leads the process home that is named, and says what came of it. */
 const leader = `
-  import { bindContainerAddresses } from './src/sandbox/docker/bind-container-addresses.ts';
+  import { closeNamespaceHandles, openNamespaceDoor } from './src/sandbox/namespace/open-namespace-door.ts';
   const pid = process.argv[2] === 'self' ? process.pid : Number(process.argv[2]);
-  await bindContainerAddresses(pid, ${JSON.stringify(id)}).then(() => console.log('bound'), (error) => console.log(error.message));`;
+  await openNamespaceDoor({ pid, ports: [] }).then(closeNamespaceHandles).then(() => console.log('bound'), (error) => console.log(error.message));`;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'sallyport-routes-'));
   script = join(folder, 'lead.mjs');
+  layKoffiBeside(folder);
   buildSync({
     stdin: { contents: leader, resolveDir: process.cwd(), loader: 'ts' },
     bundle: true,

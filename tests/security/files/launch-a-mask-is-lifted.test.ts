@@ -29,6 +29,8 @@ const attempts = [
 describe.each([
   { how: 'bubblewrap of root', order: {} },
   { how: 'bubblewrap of an ordinary user', order: { uid: ordinaryUid } },
+  { how: 'namespaces of root', order: { launcher: 'namespaces' } },
+  { how: 'namespaces of an ordinary user', order: { uid: ordinaryUid, launcher: 'namespaces' } },
   { how: 'plain unshare', order: { uid: ordinaryUid, launcher: 'unshare' } },
 ] as const)('in $how', ({ order }) => {
   test('no way to lift a mask shows what is below it, and what is read-only stays so', async () => {

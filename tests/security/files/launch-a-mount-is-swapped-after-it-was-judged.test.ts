@@ -23,13 +23,19 @@ afterEach(() => ground.remove());
 describe.each([
   { how: 'bubblewrap of root', order: {}, program: 'bwrap' },
   { how: 'bubblewrap of an ordinary user', order: { uid: ordinaryUid }, program: 'bwrap' },
+  { how: 'namespaces of root', order: { launcher: 'namespaces' }, program: 'node' },
+  { how: 'namespaces of an ordinary user', order: { uid: ordinaryUid, launcher: 'namespaces' }, program: 'node' },
   { how: 'plain unshare', order: { uid: ordinaryUid, launcher: 'unshare' }, program: 'mount' },
 ] as const)('in $how', ({ order, program }) => {
   const run = async ({ mounts, swap, grab }: MountSwap) => {
     const { folder } = ground;
     const { project } = files;
     const at = join(folder, 'at');
-    const standIn = writeSwapper(join(folder, 'stand-in'), { project, swap, program: findTool(program)! });
+    const standIn = writeSwapper(join(folder, 'stand-in'), {
+      project,
+      swap,
+      program: program === 'node' ? process.execPath : findTool(program)!,
+    });
     const owner = 'uid' in order ? order.uid : 0;
     execFileSync('chown', ['-R', `${owner}:${owner}`, folder]);
     // What is not asked for is out of sight: in bubblewrap as nothing is there, in plain unshare by a mask.

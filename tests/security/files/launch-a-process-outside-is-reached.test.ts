@@ -31,6 +31,8 @@ print(json.dumps(report))
 describe.each([
   { how: 'bubblewrap of root', order: {}, first: 'reaper' },
   { how: 'bubblewrap of an ordinary user', order: { uid: ordinaryUid }, first: 'reaper' },
+  { how: 'namespaces of root', order: { launcher: 'namespaces' }, first: 'init' },
+  { how: 'namespaces of an ordinary user', order: { uid: ordinaryUid, launcher: 'namespaces' }, first: 'init' },
   { how: 'plain unshare', order: { uid: ordinaryUid, launcher: 'unshare' }, first: 'init' },
 ] as const)('in $how', ({ order, first }) => {
   test('no process but its own is there, and the first of them gives nothing of the launcher away', async () => {
@@ -45,7 +47,7 @@ describe.each([
     expect(report.seen[0]).toBe(1);
     for (const pid of [...report.signalled, ...report.traced]) expect(pid).toBe(1);
     expect(JSON.stringify(report)).not.toContain('sk-of-the-host');
-    // The first process of plain unshare keeps a capability over the namespaces: it must be out of the command's reach.
+    // The first process without bubblewrap keeps a capability over the namespaces: it must be out of the command's reach.
     if (first === 'init') expect([report.traced, report.read]).toEqual([[], []]);
   });
 });

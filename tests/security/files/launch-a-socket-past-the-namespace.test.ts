@@ -54,6 +54,8 @@ print('got', ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_
 describe.each([
   { how: 'bubblewrap of root', order: {} },
   { how: 'bubblewrap of an ordinary user', order: { uid: ordinaryUid } },
+  { how: 'namespaces of root', order: { launcher: 'namespaces' } },
+  { how: 'namespaces of an ordinary user', order: { uid: ordinaryUid, launcher: 'namespaces' } },
   { how: 'plain unshare', order: { uid: ordinaryUid, launcher: 'unshare' } },
 ] as const)('in $how', ({ order }) => {
   test('only sockets of the namespace can be had, and no way into the kernel beside them', async () => {
@@ -101,6 +103,7 @@ describe.each([
     ].join('\n');
     const run = await ground.run({
       ...order,
+      door: true,
       command: ['sh', '-c', `${script}\nip -o link; ip -4 route show table local`],
     });
     expect(run.stdout.split('\n').filter((line) => /^\d+:/.test(line))).toEqual([

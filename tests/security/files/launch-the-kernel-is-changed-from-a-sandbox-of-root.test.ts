@@ -11,7 +11,7 @@ beforeAll(() => {
 });
 afterAll(() => ground.remove());
 
-describe('a sandbox of root', () => {
+describe.each(['bubblewrap', 'namespaces'] as const)('a sandbox of root in %s', (launcher) => {
   test('can open no setting of the kernel for writing, in its own /proc or in one it mounts', async () => {
     const look = [
       'import os, sys',
@@ -30,7 +30,7 @@ describe('a sandbox of root', () => {
       'unshare -Urpfm sh -c "mount -t proc proc /tmp/proc; /usr/bin/python3 look.py /tmp/proc/sys" 2>/dev/null',
       'unshare -Urnm sh -c "mount -t sysfs sysfs /tmp/sys; ls -A /tmp/sys" 2>/dev/null; echo end',
     ].join('\n');
-    const { stdout } = await ground.run({ command: ['sh', '-c', script] });
+    const { stdout } = await ground.run({ launcher, command: ['sh', '-c', script] });
     expect(stdout).toBe('0\n0\nend\n');
   });
 
@@ -39,7 +39,7 @@ describe('a sandbox of root', () => {
     const before = devices.map((device) => statSync(device).mode);
     const script =
       'for each in "$@"; do chmod 0666 $each; chown 1000 $each; done 2>&1 | grep -c "Read-only"; echo x > /dev/null && echo works';
-    const { stdout } = await ground.run({ command: ['sh', '-c', script, 'sh', ...devices] });
+    const { stdout } = await ground.run({ launcher, command: ['sh', '-c', script, 'sh', ...devices] });
     expect(stdout).toBe(`${2 * devices.length}\nworks\n`);
     expect(devices.map((device) => statSync(device).mode)).toEqual(before);
   });

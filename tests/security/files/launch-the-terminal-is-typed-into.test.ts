@@ -29,6 +29,8 @@ print('size', fcntl.ioctl(0, 0x5413, b'12345678') != b'')
 describe.each([
   { how: 'bubblewrap of root', order: {} },
   { how: 'bubblewrap of an ordinary user', order: { uid: ordinaryUid } },
+  { how: 'namespaces of root', order: { launcher: 'namespaces' } },
+  { how: 'namespaces of an ordinary user', order: { uid: ordinaryUid, launcher: 'namespaces' } },
   { how: 'plain unshare', order: { uid: ordinaryUid, launcher: 'unshare' } },
 ] as const)('in $how', ({ order }) => {
   test('nothing can be put into the input of the terminal, and other requests work', async () => {

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type DoorChildMessage,
@@ -21,7 +22,8 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.end());
 
-const harmless = { dnsPort: 5399, proxyPort: 3199, ports: [4499], backlog: 1 };
+const koffi = createRequire(import.meta.url).resolve('koffi');
+const harmless = { dnsPort: 5399, proxyPort: 3199, ports: [4499], backlog: 1, koffi };
 
 /** The child itself, as if it had been led to the wrong place; gives everything it said. */
 async function runChild(enter: readonly string[], order: DoorChildOrder): Promise<DoorChildMessage[]> {

@@ -41,6 +41,7 @@ const launchers: readonly (readonly [RunUser, string, readonly string[]])[] = [
   ['root', 'docker', ['--image', 'tools:1']],
   ['an ordinary user', 'unshare', ['--launcher', 'unshare']],
   ['an ordinary user', 'bubblewrap', []],
+  ['an ordinary user', 'namespaces', ['--launcher', 'namespaces']],
 ];
 
 describe.each(launchers)('as %s with %s', (user, _name, options) => {

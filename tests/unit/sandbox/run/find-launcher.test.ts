@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { bubblewrapPackage } from '../../../../src/sandbox/run/bubblewrap-package.ts';
 import { findLauncher } from '../../../../src/sandbox/run/find-launcher.ts';
 
 const environment = process.env;
@@ -19,11 +20,39 @@ describe('choosing a launcher', () => {
     );
   });
 
-  test('without bubblewrap it says what to install, and does not take less instead', async () => {
-    const { createBubblewrapLauncher } = await import('../../../../src/sandbox/namespace/bubblewrap.ts');
-    expect(() => createBubblewrapLauncher(() => null)).toThrow(
-      expect.objectContaining({ name: 'LaunchError', hint: expect.stringContaining('apt install bubblewrap') }),
-    );
+  test('without bubblewrap the one that needs no package, and one line of what it lacks and how to have the other', async () => {
+    const only =
+      (...names: string[]) =>
+      (name: string) =>
+        names.includes(name) ? `/usr/bin/${name}` : null;
+    const launcher = await findLauncher({ environment }, only('apt-get'));
+    expect(launcher.name).toBe('namespaces');
+    expect(launcher.notice).toEqual([
+      expect.stringMatching(/^bubblewrap is not installed, .* the same walls .* apt-get install .*bubblewrap$/),
+    ]);
+    const without = (await findLauncher({ environment }, only())).notice.join();
+    expect(without).toMatch(/To have it: install the package bubblewrap$/);
+    // Asked for by name, it is not warned of.
+    expect((await findLauncher({ wanted: 'namespaces', environment }, only())).notice).toEqual([]);
+  });
+
+  test('who asks for bubblewrap by name gets no other, but is told what to install', async () => {
+    await expect(findLauncher({ wanted: 'bubblewrap', environment }, () => null)).rejects.toMatchObject({
+      name: 'LaunchError',
+      message: 'bwrap is not installed',
+      hint: expect.stringMatching(/^install bubblewrap, .*--launcher namespaces/),
+    });
+  });
+
+  test.each([
+    ['apt-get', 'apt-get install -y --no-install-recommends bubblewrap'],
+    ['dnf', 'dnf install -y bubblewrap'],
+    ['pacman', 'pacman -S --noconfirm bubblewrap'],
+    ['zypper', 'zypper --non-interactive install bubblewrap'],
+    ['apk', 'apk add bubblewrap'],
+  ])('with %s it is installed by its own command', (manager, command) => {
+    const words = bubblewrapPackage((name) => (name === manager ? `/usr/bin/${name}` : null));
+    expect(words?.join(' ')).toBe(`/usr/bin/${command}`);
   });
 
   test('plain unshare says loudly what it does not isolate, and more when nothing can load the filter', async () => {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import * as births from '../../src/kit/process/process-birth.ts';
-import { bindContainerAddresses } from '../../src/sandbox/docker/bind-container-addresses.ts';
+import { containerNetwork } from '../../src/sandbox/docker/container-network.ts';
+import { closeNamespaceHandles, openNamespaceDoor } from '../../src/sandbox/namespace/open-namespace-door.ts';
 import { LaunchError } from '../../src/sandbox/run/sandbox-plan.ts';
 import { makePretendContainer, type PretendContainer } from '../support/pretend-container.ts';
 
@@ -17,6 +18,11 @@ beforeAll(async () => {
   container = await makePretendContainer();
 });
 afterAll(() => container.end());
+
+/** Opens the door of a container, as the gateway does, and closes it. */
+async function bindContainerAddresses(pid: number, id: string): Promise<void> {
+  closeNamespaceHandles(await openNamespaceDoor({ pid, ports: [], network: containerNetwork(pid, id) }));
+}
 
 /** Where packets to these addresses would go, in the order of the addresses. */
 async function waysTo(of: PretendContainer, ...addresses: string[]): Promise<string[]> {
