@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { Refusal } from '../../src/path/refusal.ts';
+import { PushMemory } from '../../src/stages/authorize/git/push-memory.ts';
 import { withBody } from '../unit/path/exchange/scripted-exchange.ts';
 import { pushing, strict, wordsOf } from '../unit/stages/authorize/git/git-judged-push.ts';
 import { command, commandLines } from '../unit/stages/authorize/git/git-push-ground.ts';
@@ -7,7 +8,9 @@ import { Chance, GitRepository, howMany, seedOf } from './git-pack-ground.ts';
 import { drawHistories, GitBackedServer } from './push-judge-ground.ts';
 import { GitTruth } from './push-judge-truth.ts';
 
-const HISTORIES = howMany(100);
+const HISTORIES = howMany(50);
+/** Pushes of one sandbox to each, with what it remembers; between them others move what the server's refs lead to. */
+const ROUNDS = 3;
 const seed = seedOf('push-judge');
 const chance = new Chance(seed);
 const repository = new GitRepository();
@@ -70,18 +73,24 @@ function readFindings(refusal: Refusal): { rewritten: Set<string>; changed: Set<
 const nothing = { rewritten: new Set<string>(), changed: new Set<string>(), count: 0 };
 
 describe('a push is judged as git judges what it does', () => {
-  test(`in ${HISTORIES} histories made by chance`, async () => {
+  test(`in ${HISTORIES} histories made by chance, ${ROUNDS} pushes to each`, async () => {
     const histories = drawHistories(repository, chance, HISTORIES, seed);
     const truths = new GitTruth(repository);
-    const seen = { passed: 0, rewritten: 0, inFolders: 0, changed: 0, thin: 0, known: 0 };
-    for (const [number, ids] of histories.entries()) {
+    const seen = { passed: 0, rewritten: 0, inFolders: 0, changed: 0, thin: 0, known: 0, remembered: 0 };
+    const pushes = histories.flatMap((ids, number) => Array.from({ length: ROUNDS }, () => ({ ids, number })));
+    const memories = histories.map(() => new PushMemory());
+    for (const { ids, number } of pushes) {
       const { refs, known, server, moves, commands, leftOut } = drawPush(ids);
       const hint = `SEED=${seed} history ${number}`;
       const newIds = commands.map(({ newId }) => newId);
       const trusted = [...refs].filter(([name]) => name === 'refs/heads/main').map(([, id]) => id);
       const truth = await truths.of({ moves, newIds, leftOut, known, trusted });
       const body = Buffer.concat([commandLines(commands), packOf(newIds, leftOut)]);
-      const { flow, result } = pushing(withBody([body]), server, { sandbox: { authMode: 'user' }, policy: strict });
+      const { flow, result } = pushing(withBody([body]), server, {
+        sandbox: { authMode: 'user' },
+        policy: strict,
+        pushMemory: memories[number]!,
+      });
       const refusal = await result.then(
         () => null,
         (error: unknown) => error,
@@ -107,16 +116,18 @@ describe('a push is judged as git judges what it does', () => {
       if ([...truth.rewritten].some((ref) => ref.startsWith('refs/heads/b/'))) seen.inFolders++;
       if (truth.changed.size > 0) seen.changed++;
       if (server.asked.includes('known')) seen.known++;
+      if (refusal === null && server.asked.every((question) => question === 'refs')) seen.remembered++;
       // Bases come before anything else.
       if (server.asked[0] === 'objects') seen.thin++;
     }
     console.info(`push-judge: ${JSON.stringify(seen)}`);
     // A run in which all verdicts were the same would prove nothing.
-    expect(seen.passed).toBeGreaterThan(HISTORIES / 10);
-    expect(seen.rewritten).toBeGreaterThan(HISTORIES / 10);
-    expect(seen.inFolders).toBeGreaterThan(HISTORIES / 20);
-    expect(seen.changed).toBeGreaterThan(HISTORIES / 10);
-    expect(seen.known).toBeGreaterThan(HISTORIES / 20);
-    expect(seen.thin).toBeGreaterThan(HISTORIES / 20);
+    expect(seen.passed).toBeGreaterThan(pushes.length / 10);
+    expect(seen.rewritten).toBeGreaterThan(pushes.length / 10);
+    expect(seen.inFolders).toBeGreaterThan(pushes.length / 20);
+    expect(seen.changed).toBeGreaterThan(pushes.length / 10);
+    expect(seen.known).toBeGreaterThan(pushes.length / 20);
+    expect(seen.thin).toBeGreaterThan(pushes.length / 20);
+    expect(seen.remembered).toBeGreaterThan(pushes.length / 20);
   }, 300_000);
 });

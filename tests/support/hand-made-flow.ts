@@ -12,6 +12,7 @@ import { proven } from '../../src/path/stamps/proven.ts';
 import { Trail } from '../../src/path/trail.ts';
 import { canonicalTarget } from '../../src/stages/accept/canonical-path.ts';
 import type { AuthorizePorts } from '../../src/stages/authorize/authorize-stage.ts';
+import { PushMemory } from '../../src/stages/authorize/git/push-memory.ts';
 import { PushRoom } from '../../src/stages/authorize/git/push-room.ts';
 import type { AskingGithub, GithubPorts } from '../../src/stages/authorize/github/github-ports.ts';
 
@@ -86,6 +87,7 @@ export const noGitPorts: AuthorizePorts = {
   approvals: { policyFor: (policy) => policy, coversEffect: () => false },
   spool: new Spool('/nonexistent', () => 0),
   pushRoom: new PushRoom(),
+  pushMemory: new PushMemory(),
   openGitServer: () => {
     throw new Error('no git server is asked here');
   },

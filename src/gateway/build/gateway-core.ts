@@ -20,6 +20,7 @@ import type { Ca } from '../../stages/accept/tls/ca.ts';
 import { LeafMinter } from '../../stages/accept/tls/leaf.ts';
 import { type Audit, type AuditParts, createAudit } from '../../stages/audit/audit-stage.ts';
 import { createAuthorizeStage } from '../../stages/authorize/authorize-stage.ts';
+import { PushMemory } from '../../stages/authorize/git/push-memory.ts';
 import { PushRoom } from '../../stages/authorize/git/push-room.ts';
 import type { GithubPorts } from '../../stages/authorize/github/github-ports.ts';
 import { ModelBudget } from '../../stages/authorize/limits/budget.ts';
@@ -160,6 +161,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
       {
         spool,
         pushRoom: new PushRoom(),
+        pushMemory: new PushMemory({ epoch: policy }),
         ...github,
         lfsTickets,
         budget,

@@ -106,7 +106,7 @@ const noLimits = {
 };
 
 /** A push is not read here, so that nothing of one is kept. */
-const neverReached = { spool: null as never, pushRoom: null as never };
+const neverReached = { spool: null as never, pushRoom: null as never, pushMemory: null as never };
 
 const neverIssued = {
   issue: () => {

@@ -12,7 +12,7 @@ import { protectedPrefixes } from './branch-rules.ts';
 import type { GitServer, RemoteObject } from './git-server.ts';
 import { judgeHistory } from './judge-history.ts';
 import { judgePaths } from './judge-paths.ts';
-import { judgeAliases, judgeTips } from './judge-tips.ts';
+import { judgeAliases, judgeTips, namesDecide } from './judge-tips.ts';
 import type { PushFinding } from './push-finding.ts';
 import { PushObjects } from './push-objects.ts';
 import { findNewCommits } from './pushed-history.ts';
@@ -42,7 +42,7 @@ export async function judgeContent(
   const source = new PushObjects(objects, server, budget);
   const judgesPaths = policy.protectedPaths.length > 0;
   const [refs] = await Promise.all([
-    refsAbout(policy, commands, server),
+    judgesPaths || namesDecide(policy, sandbox, commands) ? refsAbout(policy, commands, server) : [],
     // Almost always what is needed next, so it is asked for at the same time.
     judgesPaths ? source.prefetch(objects.commits) : null,
   ]);

@@ -19,9 +19,10 @@ import type { GitServer, OpenGitServer } from './git-server.ts';
 import { judgeCommands } from './judge-commands.ts';
 import { judgeContent, refsAbout } from './judge-content.ts';
 import { isMove } from './judge-history.ts';
-import { judgeAliases, mayBeAlias } from './judge-tips.ts';
+import { judgeAliases, namesDecide } from './judge-tips.ts';
 import { findingOf } from './push-failure.ts';
 import { describeCommands, type PushFinding, refusePush } from './push-finding.ts';
+import type { PushMemory } from './push-memory.ts';
 import type { PushRoom } from './push-room.ts';
 import { PushBody } from './receive-push.ts';
 
@@ -29,6 +30,7 @@ export interface PushPorts {
   readonly spool: Spool;
   readonly openGitServer: OpenGitServer;
   readonly pushRoom: PushRoom;
+  readonly pushMemory: PushMemory;
 }
 
 export async function judgePush(
@@ -57,7 +59,8 @@ export async function judgePush(
   if (findings.length > 0) throw await refuseUnread(flow, body, push, findings);
   const budget = openBudget(flow, ports);
   if (budget instanceof OverBudget) throw await refuseUnread(flow, body, push, [findingOf(budget, policy)]);
-  const server = ports.openGitServer(flow, permission, gone.signal, budget);
+  const asked = ports.openGitServer(flow, permission, gone.signal, budget);
+  const server = ports.pushMemory.over(asked, flow, permission, budget);
   if (push.packFollows && !needsPack(policy, push)) {
     findings.push(...(await judgeNames(policy, flow, push, server)));
     if (findings.length === 0) return passOn(flow, permission, { kind: 'chunked' }, null, () => passing(body, policy));
@@ -69,6 +72,12 @@ export async function judgePush(
         ? await judgeNames(policy, flow, push, server)
         : await judgeContent(policy, flow.sandbox, push.commands, objects, server, budget);
     for (const finding of found) findings.push(finding);
+    if (findings.length === 0) {
+      await server.passed(
+        push.commands.map(({ newId }) => newId),
+        objects,
+      );
+    }
   } catch (error) {
     if (gone.signal.aborted) throw new ClientGone();
     findings.push(findingOf(error, policy));
@@ -130,7 +139,7 @@ async function judgeNames(
   { commands }: ReceivePackRequest,
   server: GitServer,
 ): Promise<PushFinding[]> {
-  if (!commands.some(mayBeAlias)) return [];
+  if (!namesDecide(policy, sandbox, commands)) return [];
   try {
     return judgeAliases(policy, sandbox, commands, await refsAbout(policy, commands, server));
   } catch (error) {

@@ -11,8 +11,17 @@ import { judgeCommands } from './judge-commands.ts';
 import type { PushFinding } from './push-finding.ts';
 
 /** Only a ref that is there can be another name for something. */
-export function mayBeAlias({ oldId }: PushCommand): boolean {
+function mayBeAlias({ oldId }: PushCommand): boolean {
   return oldId !== zeroId;
+}
+
+/**
+ * Whether it matters for which other name a ref stands: where every branch is the sandbox's to move, it does not, and the
+ * server need not be asked.
+ */
+export function namesDecide(policy: CompiledPolicy, sandbox: Sandbox, commands: readonly PushCommand[]): boolean {
+  const anyBranch = policy.protectedBranches.length === 0 && sandbox.authMode === 'user';
+  return !anyBranch && commands.some(mayBeAlias);
 }
 
 export function judgeAliases(

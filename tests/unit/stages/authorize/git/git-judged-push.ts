@@ -14,6 +14,7 @@ import type { CompiledPolicy } from '../../../../../src/policy/compiled.ts';
 import type { PushCommand } from '../../../../../src/protocols/git/push-command.ts';
 import type { GitServer } from '../../../../../src/stages/authorize/git/git-server.ts';
 import { judgePush } from '../../../../../src/stages/authorize/git/judge-push.ts';
+import { PushMemory } from '../../../../../src/stages/authorize/git/push-memory.ts';
 import { PushRoom } from '../../../../../src/stages/authorize/git/push-room.ts';
 import { afterThisFile } from '../../../../support/after-this-file.ts';
 import { pushTo } from '../../../../support/asked-git-server.ts';
@@ -47,6 +48,8 @@ export interface PushingOptions {
   readonly fields?: readonly [string, string][];
   readonly spool?: Spool;
   readonly pushRoom?: PushRoom;
+  /** Without it nothing is remembered of one push for the next. */
+  readonly pushMemory?: PushMemory;
   readonly sandbox?: Parameters<typeof sandboxWith>[0];
 }
 
@@ -69,12 +72,18 @@ export function pushing(exchange: ScriptedExchange, server: GitServer, options: 
     await turns();
   });
   const pushRoom = options.pushRoom ?? new PushRoom();
+  const pushMemory = options.pushMemory ?? new PushMemory();
   const opened: AbortSignal[] = [];
   const openGitServer = (_flow: Identified, _permission: unknown, signal: AbortSignal): GitServer => {
     opened.push(signal);
     return server;
   };
-  const result = judgePush(flow, permission, options.policy ?? strict, { spool, openGitServer, pushRoom });
+  const result = judgePush(flow, permission, options.policy ?? strict, {
+    spool,
+    openGitServer,
+    pushRoom,
+    pushMemory,
+  });
   return { flow, spool, pushRoom, opened, result };
 }
 

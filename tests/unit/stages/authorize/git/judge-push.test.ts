@@ -111,6 +111,18 @@ describe('a push that is decided by its commands alone is not kept waiting', () 
     ]);
   });
 
+  test("where every branch is the sandbox's to move, not even names are asked for; a bot has branches of its own", async () => {
+    const policy = { ...byCommands, protectedBranches: [] };
+    for (const [authMode, questions] of [
+      ['user', 0],
+      ['bot', 1],
+    ] as const) {
+      const { server, good } = ground();
+      await pushing(withBody([good]), server, { policy, sandbox: { authMode } }).result;
+      expect(server.asked).toHaveLength(questions);
+    }
+  });
+
   test('the limit holds for it too: the upstream must not see a whole push', async () => {
     const { server, good } = ground();
     const policy = { ...byCommands, limits: { ...byCommands.limits, pushBytes: good.length - 1 } };
