@@ -7,19 +7,23 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { contenders, restart, stop, takesPart, versionOf } from './contenders.mjs';
 import { assertControlsLive } from './controls.mjs';
+import { record as recordHistory } from './history.mjs';
 import { freshTests, measure, testNames } from './measure.mjs';
+import { drawReport } from './picture.mjs';
 import { sleep } from './processes.mjs';
 import { renderReport } from './report.mjs';
 import { isSmoke, resultFile, sizes } from './sizes.mjs';
+import { judgeTargets } from './targets.mjs';
 
 // Above this share of the machine in other hands a measurement is made once more, and the quieter one kept.
 // A failed one is tried once more as well.
 const noisyShare = 0.12;
 const oneRound = new Set(['warm', ...freshTests]);
-const notRepeated = new Set(['first', 'clone', 'push', 'push-check', ...oneRound]);
+const notRepeated = new Set(['first', 'clone', 'push', 'push-check', 'stages', ...oneRound]);
 
 const raw = {};
-const { tests, chosen, missing, rounds, secs } = readOptions();
+const { tests, chosen, missing, rounds, secs, note } = readOptions();
+const progress = { done: 0, all: 0, began: performance.now() };
 const versions = Object.fromEntries(chosen.map((contender) => [contender.name, versionOf(contender)]));
 const machine = {
   cpu: os.cpus()[0].model.trim(),
@@ -27,16 +31,20 @@ const machine = {
   memory_gib: Math.round(os.totalmem() / 1024 ** 3),
   kernel: os.release(),
   node: process.version,
+  network: process.env.SALLYPORT_BENCH_NETWORK === 'own' ? 'its own' : 'shared',
   openssl: execFileSync('openssl', ['version'], { encoding: 'utf8' }).split(' (', 1)[0].trim(),
 };
 
 try {
+  for (const test of tests) progress.all += chosen.filter((one) => takesPart(one, test)).length * roundsOf(test);
   for (const test of tests.filter((name) => freshTests.has(name))) await compareFresh(test);
   const steadyTests = tests.filter((name) => !freshTests.has(name));
   if (steadyTests.length) await compareSteady(steadyTests);
   const report = JSON.parse(fs.readFileSync(resultFile, 'utf8'));
   console.log(renderReport(report));
+  fs.writeFileSync(resultFile.replace(/json$/, 'svg'), drawReport(report));
   demandNoFailure(report);
+  if (note !== undefined) recordHistory(report, judgeTargets(report), note);
 } catch (error) {
   refuse(error.message);
 }
@@ -58,13 +66,16 @@ function refuse(message) {
 
 function readOptions() {
   const text = { type: 'string' };
-  const { values } = parseArgs({ options: { only: text, missing: text, tests: text, rounds: text, secs: text } });
+  const { values } = parseArgs({
+    options: { only: text, missing: text, tests: text, rounds: text, secs: text, record: text },
+  });
   const options = {
     tests: values.tests.split(','),
     chosen: contenders.filter(({ name }) => values.only.split(',').includes(name)),
     missing: (values.missing ?? '').split(',').filter(Boolean),
     rounds: Number(values.rounds),
     secs: Number(values.secs),
+    note: values.record || undefined,
   };
   const unknown = options.tests.filter((test) => !testNames.includes(test));
   if (unknown.length) refuse(`unknown test ${unknown.join(', ')}; there are ${testNames.join(', ')}`);
@@ -94,7 +105,7 @@ async function compareSteady(steadyTests) {
     if (takesPart(contender, 'warm')) await record(contender, 'warm', 0);
   }
   for (const test of steadyTests) {
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < roundsOf(test); round++) {
       for (let i = 0; i < present.length; i++) {
         const contender = present[(i + round) % present.length];
         if (takesPart(contender, test)) await record(contender, test, round);
@@ -102,6 +113,20 @@ async function compareSteady(steadyTests) {
     }
   }
   for (const contender of present) stop(contender);
+}
+
+/** One by one, what is left is told by how long the others took. */
+function tell(contender, test, round, outcome) {
+  if (test !== 'warm') progress.done++;
+  const each = (performance.now() - progress.began) / Math.max(1, progress.done);
+  const minutes = (each * (progress.all - progress.done)) / 60_000;
+  const left = minutes < 1 ? 'less than a minute' : `about ${Math.round(minutes)} min`;
+  const at = `[${progress.done}/${progress.all}, ${left} left]`;
+  console.error(`${at} ${test} ${round + 1}/${roundsOf(test)} ${contender.name} ${outcome}`);
+}
+
+function roundsOf(test) {
+  return oneRound.has(test) ? 1 : rounds;
 }
 
 async function record(contender, test, round) {
@@ -116,7 +141,7 @@ async function record(contender, test, round) {
     if (result.error || (!again.error && again.other_cpu_share < result.other_cpu_share)) result = again;
   }
   kept.push(result);
-  console.error(`${test} ${round + 1}/${oneRound.has(test) ? 1 : rounds} ${contender.name} ${result.error ?? 'done'}`);
+  tell(contender, test, round, result.error ?? 'done');
   save();
 }
 

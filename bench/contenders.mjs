@@ -8,8 +8,10 @@ const bench = import.meta.dirname;
 /** What the upstream says when the injected key came. */
 export const keyArrived = 'key-arrived';
 
-const bulk = ['down', 'up', 'sse', 'clone', 'push'];
-const gib = ['gib-down', 'gib-up'];
+const bulk = ['down', 'up', 'sse', 'down-chunked', 'agent', 'clone', 'push'];
+/** What only a gateway with sandboxes does, or what says something of one alone. */
+const gateway = ['gib-down', 'gib-up', 'stages', 'sandboxes'];
+const http2 = ['h2', 'down-h2'];
 
 /** `proxy`: CONNECT; `direct`: plain TLS to that address. `only` or `skip`: tests it takes part in. */
 export const contenders = [
@@ -17,37 +19,51 @@ export const contenders = [
     name: 'direct',
     direct: { api: '127.0.0.1:9443', sink: '127.0.0.1:9444', h2: '127.0.0.1:9445' },
     injects: false,
-    skip: ['hold', 'first', 'push-check', ...gib], // a small push is always measured beside the direct one
+    skip: ['hold', 'first', 'push-check', ...gateway], // a small push is always measured beside the direct one
   },
   {
     name: 'nginx',
     direct: { api: '127.0.0.1:8110', sink: '127.0.0.1:8111', h2: '127.0.0.1:8115' },
     injects: true,
-    skip: ['first', ...gib],
+    skip: ['first', 'websocket', ...gateway],
     version: ['nginx', '-v'],
   },
-  { name: 'squid', proxy: '127.0.0.1:8102', injects: true, skip: ['h2', ...gib], version: ['squid', '-v'] },
-  { name: 'goproxy', proxy: '127.0.0.1:8103', injects: true, skip: ['h2', ...gib], version: ['go', 'version'] },
+  {
+    name: 'squid',
+    proxy: '127.0.0.1:8102',
+    injects: true,
+    skip: [...http2, 'websocket', ...gateway],
+    version: ['squid', '-v'],
+  },
+  {
+    name: 'goproxy',
+    proxy: '127.0.0.1:8103',
+    injects: true,
+    skip: [...http2, 'websocket', ...gateway],
+    version: ['go', 'version'],
+  },
   // Without streaming mitmproxy holds a body whole: 256 MiB do not finish in a minute, and events come at the end.
   {
     name: 'mitmproxy',
     proxy: '127.0.0.1:8101',
     injects: true,
-    skip: [...bulk, ...gib],
+    skip: [...bulk, ...http2, 'websocket', ...gateway],
     version: ['mitmdump', '--version'],
   },
   { name: 'mitmproxy-stream', proxy: '127.0.0.1:8114', injects: true, only: bulk },
   // One certificate has all names: none is ever new to it.
-  { name: 'floor', proxy: '127.0.0.1:8121', injects: true, skip: ['first', 'h2', ...gib] },
+  { name: 'floor', proxy: '127.0.0.1:8121', injects: true, skip: ['first', ...http2, ...gateway] },
   { name: 'sallyport', proxy: '127.0.0.1:8120', injects: true, judgesPushes: true, skip: [] },
 ];
 
 /** A smoke run shows of another's proxy that it can be started and measured, and no more. */
-const smokeOfPeers = ['warm', 'hold', 'small64', 'down'];
+const smokeOfPeers = ['warm', 'small64'];
+const notInSmoke = { floor: ['clone', 'push-check'] };
 const ours = ['sallyport', 'floor', 'direct'];
 
 export function takesPart(contender, test) {
   if (isSmoke && !ours.includes(contender.name) && !smokeOfPeers.includes(test)) return false;
+  if (isSmoke && notInSmoke[contender.name]?.includes(test)) return false;
   return contender.only ? contender.only.includes(test) : !contender.skip.includes(test);
 }
 

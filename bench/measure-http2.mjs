@@ -1,18 +1,15 @@
 // HTTP/2: 32 streams on one connection with Node's client, whose own ceiling is low: compare CPU, not rates.
-import fs from 'node:fs';
 import http2 from 'node:http2';
-import net from 'node:net';
-import path from 'node:path';
-import tls from 'node:tls';
 import { keyArrived } from './contenders.mjs';
+import { openTunnel } from './measure-agent.mjs';
 import { cpuSecondsOf, sleep } from './processes.mjs';
-import { sizes, work } from './sizes.mjs';
+import { sizes } from './sizes.mjs';
 
 const authority = 'api.test:9445';
 const streams = 32;
 
 export async function measureHttp2(contender, pid, { secs }) {
-  const socket = await openTls(contender);
+  const socket = await openTunnel(contender, authority, ['h2', 'http/1.1']);
   if (socket.alpnProtocol !== 'h2') {
     socket.destroy();
     return { error: 'no HTTP/2' };
@@ -58,16 +55,24 @@ export async function measureHttp2(contender, pid, { secs }) {
   };
 }
 
-async function openTls(contender) {
-  const [host, port] = (contender.proxy ?? contender.direct.h2).split(':');
-  const raw = net.connect(Number(port), host);
-  await new Promise((resolve, reject) => raw.once('connect', resolve).once('error', reject));
-  if (contender.proxy) {
-    raw.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
-    await new Promise((resolve, reject) => raw.once('data', resolve).once('error', reject));
+/** One body on one stream: the client is slower than any contender, so only CPU counts. */
+export async function downloadHttp2(contender, pid) {
+  const socket = await openTunnel(contender, authority, ['h2', 'http/1.1']);
+  if (socket.alpnProtocol !== 'h2') {
+    socket.destroy();
+    return { error: 'no HTTP/2' };
   }
-  const ca = fs.readFileSync(path.join(work, 'all-ca.pem'));
-  const socket = tls.connect({ socket: raw, servername: 'api.test', ca, ALPNProtocols: ['h2', 'http/1.1'] });
-  await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
-  return socket;
+  const settings = { initialWindowSize: 1 << 24 };
+  const session = http2.connect(`https://${authority}`, { createConnection: () => socket, settings });
+  session.on('error', () => {});
+  session.setLocalWindowSize(1 << 24);
+  const before = cpuSecondsOf(pid);
+  const start = performance.now();
+  const stream = session.request({ ':path': '/big.bin', 'x-api-key': 'placeholder' });
+  let bytes = 0;
+  for await (const piece of stream) bytes += piece.length;
+  const seconds = (performance.now() - start) / 1000;
+  session.destroy();
+  if (bytes !== sizes.bodyBytes) return { error: `${bytes} of ${sizes.bodyBytes} bytes came` };
+  return { mb_s: bytes / 1e6 / seconds, cpu_s_per_gb: (cpuSecondsOf(pid) - before) / (bytes / 1e9) };
 }

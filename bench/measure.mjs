@@ -3,11 +3,14 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { keyArrived, pidOf } from './contenders.mjs';
+import { measureAgents } from './measure-agent.mjs';
 import { cloneRepository, pushRepository } from './measure-git.mjs';
-import { measureHttp2 } from './measure-http2.mjs';
+import { downloadHttp2, measureHttp2 } from './measure-http2.mjs';
 import { checkPushes } from './measure-push-check.mjs';
+import { measureSandboxes } from './measure-sandboxes.mjs';
+import { measureStages } from './measure-stages.mjs';
 import { cpuSecondsOf, isRunning, ownCpuSeconds, waitForCalm, watchOthers } from './processes.mjs';
-import { sizes, work } from './sizes.mjs';
+import { isSmoke, sizes, work } from './sizes.mjs';
 
 const { names: namesPerRound, tunnels: heldTunnels, events, bodies: reps } = sizes;
 
@@ -32,10 +35,22 @@ const generatorTests = {
   up: () => ['up', { ...sink, path: '/up', bytes: sizes.bodyBytes, reps }],
   'gib-down': () => ['down', { ...api, path: '/gib.bin', bytes: sizes.gibBytes, reps: 1 }],
   'gib-up': () => ['up', { ...sink, path: '/up', bytes: sizes.gibBytes, reps: 1 }],
+  'down-chunked': () => ['down', { ...sink, path: `/chunked?bytes=${sizes.bodyBytes}`, bytes: sizes.bodyBytes, reps }],
   sse: () => ['sse', { ...sink, n: events, gap: 10 }],
+  websocket: () => ['ws', { ...sink, n: events, gap: 10 }],
   hold: () => ['hold', { ...api, conns: heldTunnels }],
 };
-const otherTests = { h2: measureHttp2, clone: cloneRepository, push: pushRepository, 'push-check': checkPushes };
+const otherTests = {
+  h2: measureHttp2,
+  'down-h2': downloadHttp2,
+  agent: measureAgents,
+  stages: (contender, pid, { secs }) => measureStages(() => generate(contender, pid, 'small', loop(16, secs))),
+  sandboxes: (contender, pid, { secs }) =>
+    measureSandboxes((sources) => generate(contender, pid, 'small', { ...loop(sources, secs), sources })),
+  clone: cloneRepository,
+  push: pushRepository,
+  'push-check': checkPushes,
+};
 
 export const testNames = [...Object.keys(generatorTests), ...Object.keys(otherTests)];
 
@@ -78,11 +93,14 @@ function generate(contender, pid, mode, settings) {
 function faultOf(test, result) {
   if (result.why) return result.why;
   if (result.bad > 0) return `${result.bad} requests failed`;
+  // A smoke run may be too short for one; a real one that counts none has measured nothing.
+  if (!isSmoke && result.n === 0) return 'no request was answered';
   // A handful of errors among many thousands is a scheduling accident; more is a contender that does not cope.
   if (test !== 'hold' && result.errors > result.n / 1000) return `${result.errors} errors: ${result.last_error}`;
   if (test === 'hold' && (result.opened < heldTunnels || result.dropped > heldTunnels / 100)) {
     return `${result.opened} of ${heldTunnels} tunnels opened, ${result.dropped} dropped`;
   }
-  if (test === 'sse' && result.events < events) return `${result.events} of ${events} events arrived`;
+  if (['sse', 'websocket'].includes(test) && result.events < events)
+    return `${result.events} of ${events} events arrived`;
   return null;
 }

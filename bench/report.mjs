@@ -2,8 +2,9 @@
 // `node bench/report.mjs [FILE]` prints it again without measuring.
 import fs from 'node:fs';
 import { histories, pushShapes } from './measure-push-check.mjs';
+import { stageNames } from './measure-stages.mjs';
 import { resultFile } from './sizes.mjs';
-import { judgeTargets } from './targets.mjs';
+import { judgeTargets, round } from './targets.mjs';
 
 const mib = (kib) => kib / 1024;
 
@@ -35,6 +36,15 @@ const measures = [
   ['idle RSS MiB', 'hold', (r) => mib(r.rss_before_kib), 0],
   ['KiB per open tunnel, 1,000 open', 'hold', (r) => r.kib_per_tunnel, 0],
   ['HTTP/2: CPU s / 10,000 small requests', 'h2', (r) => r.cpu_s_per_10k, 3],
+  ['HTTP/2: download CPU s/GB', 'down-h2', (r) => r.cpu_s_per_gb, 2],
+  ['chunked: download CPU s/GB', 'down-chunked', (r) => r.cpu_s_per_gb, 2],
+  ['WebSocket message p50 ms', 'websocket', (r) => r.event_p50_ms, 3],
+  ['WebSocket messages merged', 'websocket', (r) => r.coalesced, 0],
+  ['agent: CPU ms / turn', 'agent', (r) => r.cpu_ms_per_turn, 2],
+  ['agent: p50 ms of a turn', 'agent', (r) => r.turn_p50_ms, 0],
+  ['1,000 sandboxes: CPU s / 10,000 small requests', 'sandboxes', (r) => r.cpu_s_per_10k, 3],
+  ['1,000 sandboxes: KiB each, with one open tunnel', 'sandboxes', (r) => r.kib_per_sandbox, 1],
+  ...stageNames.map((stage) => [`stage ${stage}: median microseconds`, 'stages', (r) => r[stage], 1]),
   ['git clone of 200 MiB, s', 'clone', (r) => r.secs, 2],
   ['git clone, peak RSS MiB', 'clone', (r) => mib(r.rss_peak_kib), 0],
   ['git push of 200 MiB, s', 'push', (r) => r.secs, 2],
@@ -81,6 +91,7 @@ export function renderReport(report) {
       .filter(Boolean)
       .map((version) => `${version};`),
     ...(report.missing?.length ? [`not installed here, so not measured: ${report.missing.join(', ')};`] : []),
+    ...(machine.network ? [`in a network that is ${machine.network};`] : []),
     `medians of ${report.rounds} interleaved round(s). In brackets: sallyport's figure divided by this one.`,
     '',
     `| | ${columns.map(([title]) => title).join(' | ')} |`,
@@ -89,9 +100,16 @@ export function renderReport(report) {
     '',
     '### Targets',
     '',
-    ...judged.map(({ verdict, title, detail }) => `- ${verdict} ${title}: ${detail}`),
+    '| | goal | now | before | |',
+    '|---|---|---|---|---|',
+    ...judged.map(targetRow),
     ...noiseNote(report),
   ].join('\n');
+}
+
+function targetRow({ verdict, key, goal, now, before, unit, why }) {
+  const told = (value) => (value === undefined ? '–' : `${round(value)} ${unit}`);
+  return `| ${key} | ${goal} ${unit} | ${told(now)}${why && ` (${why})`} | ${told(before)} | ${verdict} |`;
 }
 
 function rowOf(report, [title, test, figure, digits]) {

@@ -9,6 +9,8 @@ export const isSmoke = Boolean(smokeFolder);
 export const work = smokeFolder || path.join(import.meta.dirname, 'work');
 export const resultFile = path.join(smokeFolder || path.join(import.meta.dirname, 'results'), 'latest.json');
 
+export const historyFile = path.join(smokeFolder || import.meta.dirname, 'history.jsonl');
+
 export const sizes = isSmoke
   ? {
       bodyBytes: mebibyte,
@@ -20,6 +22,9 @@ export const sizes = isSmoke
       warmSecs: 0.2,
       runUpSecs: 0.05,
       pushes: 1,
+      sandboxes: 20,
+      agents: 2,
+      agentEvents: 10,
       idleMs: 100,
       calmMs: 0,
     }
@@ -33,6 +38,9 @@ export const sizes = isSmoke
       warmSecs: 2,
       runUpSecs: 0.7,
       pushes: 10,
+      sandboxes: 1000,
+      agents: 8,
+      agentEvents: 300,
       idleMs: 12_000,
       calmMs: null,
     };

@@ -14,6 +14,9 @@ const here = dirname(fileURLToPath(import.meta.url));
 export const sandboxes = 32;
 export const events = { everyMs: 200, bytes: 200 };
 
+/** As sizing-load.mjs spreads them. */
+const addressOf = (index) => `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`;
+
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export async function openGround({ largeBytes }) {
@@ -67,7 +70,19 @@ function startLoad(children) {
 }
 
 /** `ca`: the folder of another gateway's CA. `from`: goes on with the state of a gateway of that name that was stopped. */
-async function openGateway({ home, name, main, certificate, ports, children, workers = 1, store, ca, from }) {
+async function openGateway({
+  home,
+  name,
+  main,
+  certificate,
+  ports,
+  children,
+  workers = 1,
+  store,
+  ca,
+  from,
+  registered = sandboxes,
+}) {
   const state = join(home, from ?? name);
   const keyFile = join(home, 'key');
   writeFileSync(keyFile, 'secret-injected\n', { mode: 0o600 });
@@ -94,12 +109,12 @@ ${store === undefined ? '' : `store: { url: "${store}" }\n`}`,
   children.push(child);
   const admin = openAdmin(join(state, 'run', 'admin.sock'));
   if (from === undefined && ca === undefined)
-    for (let i = 1; i <= sandboxes; i++) await admin('POST', '', { container_ip: `127.0.1.${i}` });
+    for (let i = 0; i < registered; i++) await admin('POST', '', { container_ip: addressOf(i) });
   const processes = () => [child.pid, ...childrenOf(child.pid)];
   return {
     port,
     admin,
-    target: { port, ca: readFileSync(join(state, 'ca', 'ca.pem'), 'utf8'), sandboxes },
+    target: { port, ca: readFileSync(join(state, 'ca', 'ca.pem'), 'utf8'), sandboxes: registered },
     caFolder: join(state, 'ca'),
     cpu: () => processes().reduce((sum, pid) => sum + cpuMicroseconds(pid), 0),
     cpuOfFirst: () => cpuMicroseconds(child.pid),

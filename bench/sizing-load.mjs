@@ -12,7 +12,8 @@ const held = [];
 
 async function open({ port, ca, sandboxes }, index, protocol = 'h1') {
   const host = hosts[protocol];
-  const localAddress = `127.0.1.${1 + (index % sandboxes)}`;
+  const of = index % sandboxes;
+  const localAddress = `127.0.${1 + Math.floor(of / 250)}.${1 + (of % 250)}`;
   const bare = connect({ port, host: '127.0.0.1', localAddress });
   await arrival(bare, 'connect');
   bare.write(`CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n\r\n`);

@@ -6,6 +6,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { events, openGround, pause, sandboxes } from './sizing-ground.mjs';
 import { median, revocations } from './sizing-revocations.mjs';
+import { judgeFigure } from './targets.mjs';
 
 const smoke = process.argv.includes('--smoke');
 /** A number of something, or with --smoke so few that nothing but the working of it shows. */
@@ -16,7 +17,9 @@ const lanes = 32;
 /** Requests: enough for the code to be compiled in each process, and for ticks of 10 ms not to matter. */
 const amount = { warm: some(5000), count: some(6000) };
 const registered = some(10_000);
-const wholeMs = smoke ? 120_000 : 240_000;
+const busy = some(1000);
+const judged = [];
+const wholeMs = smoke ? 120_000 : 300_000;
 
 const rows = [];
 const row = (...cells) => rows.push(cells);
@@ -38,6 +41,7 @@ try {
   await alone();
   await withTwoWorkers();
   await memory();
+  await manySandboxes();
   const redis = await ground.startRedis();
   if (redis === null) progress('there is no redis-server: figures with Redis are left out');
   else await withRedis(redis);
@@ -183,11 +187,8 @@ async function registrations() {
   const first = await ground.start('registry');
   await rest(1000);
   const before = first.memory()[0];
-  row(
-    'registrations, one after another',
-    `${Math.round(await register(first, 'one', some(100), 1))}/s`,
-    'each on the disk',
-  );
+  const alone = await register(first, 'one', some(100), 1);
+  row('registrations, one after another', `${Math.round(alone)}/s`, 'each on the disk');
   const many = await register(first, 'many', some(1000), 64);
   row('registrations, 64 at once, up to 1100', `${Math.round(many)}/s`, 'each on the disk');
   await first.stop();
@@ -198,7 +199,25 @@ async function registrations() {
   row(`memory: each of ${registered} registered sandboxes`, kib(each), 'after a restart');
   const late = await register(again, 'late', some(50), 1);
   row(`registrations, one after another, beside ${registered}`, `${Math.round(late)}/s`, 'each on the disk');
+  const [cpu, at] = [again.cpu(), performance.now()];
+  await rest(5000);
+  const share = (again.cpu() - cpu) / ((performance.now() - at) * 10);
+  row(`${registered} registered sandboxes that do nothing`, '', `${share.toFixed(1)} % of a core`);
   await again.stop();
+  judged.push(judgeFigure('memory of a registered sandbox', each / 1024));
+  judged.push(judgeFigure('registrations a second beside 10,000, to alone', late / alone));
+}
+
+/** Each with a connection of its own, all asking at once. */
+async function manySandboxes() {
+  progress(`${busy} sandboxes at work`);
+  const gateway = await ground.start('many', { registered: busy });
+  await rest(1000);
+  const before = gateway.memory()[0];
+  const result = await run(gateway, { ...small, lanes: busy, warm: 2 * busy, count: some(10_000) });
+  row(`GET of 1 KiB, ${busy} sandboxes at once`, ...cost(result));
+  row(`memory: each of ${busy} sandboxes at work`, kib((gateway.memory()[0] - before) / busy), 'all that has grown');
+  await gateway.stop();
 }
 
 async function withRedis(redis) {
@@ -262,4 +281,5 @@ function print() {
     `Node ${process.version}, ${cores} cores, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, ${sandboxes} sandboxes, ${lanes} at once\n`,
   );
   console.log([line(lines[0]), line(widths.map((width) => '-'.repeat(width))), ...lines.slice(1).map(line)].join('\n'));
+  console.log(['', ...judged].join('\n'));
 }

@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildMain, nodeFlags, startGateway } from './built.mjs';
+import { judgeFigure } from './targets.mjs';
 
 const smoke = process.argv.includes('--smoke');
 const runs = Number(process.argv.slice(2).find((word) => !word.startsWith('--')) ?? (smoke ? 1 : 15));
@@ -29,17 +30,20 @@ function measure(name, command) {
   const times = Array.from({ length: runs }, () => startOf(command)).sort((a, b) => a - b);
   const at = (part) => times[Math.min(runs - 1, Math.floor(runs * part))].toFixed(0).padStart(5);
   console.log(`${name.padEnd(34)} median ${at(0.5)} ms   quickest ${at(0)} ms   slowest ${at(1)} ms`);
+  return times[runs >> 1] / 1000;
 }
 
 let gateway = null;
 try {
   const main = buildMain(ground);
   const sallyport = (...args) => [process.execPath, ...nodeFlags, main, 'run', ...args, '--', ...clock];
-  measure('without a sandbox', clock);
+  const bare = measure('without a sandbox', clock);
   measure('Node alone', [process.execPath, '-e', 'console.log(String(Date.now()) + "000000")']);
-  measure('sallyport run', sallyport());
+  const alone = measure('sallyport run', sallyport());
   gateway = await startGateway(main, env);
-  measure('sallyport run --gateway', sallyport('--gateway'));
+  const joined = measure('sallyport run --gateway', sallyport('--gateway'));
+  console.log(judgeFigure('run -- true adds, by itself', alone - bare));
+  console.log(judgeFigure('run -- true adds, with a gateway that runs', joined - bare));
 } finally {
   await gateway?.end();
   rmSync(ground, { recursive: true, force: true });

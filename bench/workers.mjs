@@ -9,6 +9,7 @@ import { connect } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildMain, callAdmin, startGateway } from './built.mjs';
+import { judgeFigure } from './targets.mjs';
 
 const smoke = process.argv.includes('--smoke');
 const asked = process.argv.slice(2).find((word) => !word.startsWith('--'));
@@ -22,7 +23,8 @@ await new Promise((resolve) => upstream.listen(0, '127.0.0.1', resolve));
 console.log(`${availableParallelism()} cores, ${connections} connections, ${seconds} s each`);
 try {
   const main = buildMain(home);
-  for (const workers of [1, 2]) await measure(main, workers);
+  const [one, two] = [await measure(main, 1), await measure(main, 2)];
+  console.log(judgeFigure('CPU per request with two workers, to one process', two / one));
 } finally {
   upstream.close();
   upstream.closeAllConnections();
@@ -56,6 +58,7 @@ upstream: { resolve: { far.example: "127.0.0.1:${upstream.address().port}" } }
     console.log(
       `${workers} worker${workers === 1 ? ' ' : 's'}: ${Math.round(done / seconds)} requests/s, ${((all * 1e6) / done).toFixed(0)} µs CPU/request (${parts} s), ${refused} not served`,
     );
+    return all / done;
   } finally {
     await gateway.end('SIGKILL');
   }
