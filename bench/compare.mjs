@@ -90,7 +90,9 @@ async function compareFresh(test) {
   for (const contender of chosen.filter((one) => takesPart(one, test))) {
     restart(contender);
     // Idle is what stays when the work of starting is over; runtimes give its memory back after some seconds.
-    await sleep(test === 'hold' ? sizes.idleMs : Math.min(1000, sizes.idleMs));
+    await sleep(
+      test === 'hold' ? (isSmoke ? sizes.idleMs : (contender.restMs ?? sizes.idleMs)) : Math.min(1000, sizes.idleMs),
+    );
     await record(contender, test, 0);
     stop(contender);
   }

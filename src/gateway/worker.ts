@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { callerAddress } from '../kit/canonical-address.ts';
 import { placesIn } from '../kit/files/home.ts';
 import { sealMemory } from '../kit/process/core-dumps.ts';
+import { giveBackMemory } from '../kit/process/give-back-memory.ts';
 import { createLog } from '../kit/text/log.ts';
 import { LivePolicy } from '../policy/load/live-policy.ts';
 import { thisMachine } from '../policy/load/machine-files.ts';
@@ -65,6 +66,7 @@ export async function runWorker(): Promise<void> {
     if (!begun.hasNewerApprovals) begun.approvals.replace(start.approvals);
     const parts = await build(channel, store, start, begun.approvals);
     built.resolve(parts);
+    giveBackMemory();
     await serve(channel, start, parts);
   } catch (error) {
     // The primary tells the operator.

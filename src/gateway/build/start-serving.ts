@@ -1,6 +1,7 @@
 // The last step of a start: opens the doors, for people first and for sandboxes last, and says how all of it ends. If one
 // cannot be opened, everything is stopped again.
 
+import { giveBackMemory } from '../../kit/process/give-back-memory.ts';
 import { spentSince } from '../../stages/audit/spent-before.ts';
 import { type AdminServer, startAdminServer } from '../admin/admin-server.ts';
 import { reportReloads } from '../config/followed-config.ts';
@@ -21,7 +22,10 @@ export async function startServing(
 ): Promise<Gateway> {
   const { live, policy, log } = kept;
   let admin: AdminServer | null = null;
+  // In another's program it is not for us to say.
+  const leaveMemory = options.guest === true ? () => {} : giveBackMemory();
   const stop = async (graceMs: number): Promise<void> => {
+    leaveMemory();
     primary.approvals.close();
     await primary.workers?.stop(graceMs);
     await primary.core.drain(graceMs);
