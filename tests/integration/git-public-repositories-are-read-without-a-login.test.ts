@@ -42,6 +42,9 @@ describe('where the operator allows it, anybody’s public repository is fetched
     const run = await open.sandbox.home.run(['ls-remote', 'https://github.com/world/secret.git']);
     expect(run.code).toBe(128);
     expect(new Set(open.upstream.requests.map(({ login }) => login))).toEqual(new Set([null]));
+    expect(run.stderr).toContain(
+      'remote: github.com asks for a login, and this request has none: world/secret is not public',
+    );
   });
 
   test('nothing is pushed there', async () => {

@@ -24,6 +24,8 @@ export interface Wrappable {
   readonly replaced?: Wrap;
   /** authorize: the answer says only what it may (git, LFS). -> rewritten-answer.ts */
   readonly rewritten?: Wrap;
+  /** inject: a git server that asks for a login is explained, where there is none. -> stages/inject/explain-login.ts */
+  readonly explained?: Wrap;
   /** inject: no credential is in what the sandbox sends. -> stages/inject/guard/outbound-guard.ts */
   readonly guarded?: Wrap;
   /** inject: the body is signed anew (AWS). -> stages/inject/aws/ */
@@ -42,6 +44,7 @@ export const fromClientToUpstream = [
   'paced',
   'replaced',
   'rewritten',
+  'explained',
   'guarded',
   'signed',
   'retried',

@@ -14,6 +14,7 @@ import { Refusal } from '../../path/refusal.ts';
 import { reveal, type Secret } from '../../path/secret.ts';
 import type { Stage } from '../../path/stage.ts';
 import type { CompiledPolicy, CredentialSpec, Injection, TokenEndpoint } from '../../policy/compiled.ts';
+import { ExplainedLogin } from './explain-login.ts';
 import { type CredentialPlan, type HostPlan, HostPlans } from './host-plan.ts';
 import { type LfsAccess, toStorage } from './lfs/lfs-storage-request.ts';
 import { outgoingFields, outgoingQuery, outgoingTarget, withFields, withMember } from './outgoing-head.ts';
@@ -246,6 +247,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
   #withoutCredential(flow: Authorized, plan: HostPlan): Injected {
     const scrub = this.#openScrub();
     const { drop, credentialed } = plan;
+    if (flow.permission.git !== null) addWrapper(flow, 'explained', (inner) => new ExplainedLogin(inner, flow, plan));
     const headers = outgoingFields(flow, { drop, credentialed, readable: isReadable(flow, scrub) });
     const target = outgoingTarget(flow, outgoingQuery(flow, plan));
     return enrich(flow, { outgoing: new OutgoingRequest(target, headers, { scrub }), injected: null });

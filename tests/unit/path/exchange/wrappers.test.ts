@@ -44,6 +44,7 @@ describe('what stands between a client and its upstream', () => {
       'paced',
       'replaced',
       'rewritten',
+      'explained',
       'guarded',
       'signed',
       'retried',
