@@ -45,7 +45,7 @@ export function addRunCommand(program: Command, context: CliContext): void {
     .option('--ro <PATH[:INSIDE]>', 'let a file or folder in, to read; may be repeated', gather)
     .option('--env <NAME[=VALUE]>', 'let a variable in; may be repeated', gather)
     .addOption(
-      new Option('--home <KIND>', 'fresh: gone with the sandbox; persist: kept for the next').choices([
+      new Option('--home <KIND>', 'fresh: gone with the sandbox; persist: kept for the next in this project').choices([
         'fresh',
         'persist',
       ]),

@@ -22,8 +22,10 @@ export interface Places {
   readonly gatewayNameFile: string;
   /** What running sandboxes were given: one folder each, gone with it. */
   readonly sandboxFolders: string;
-  /** The home that sandboxes with `--home persist` share. */
-  readonly persistentHome: string;
+  /** The homes that `--home persist` keeps, one for each project. */
+  readonly projectHomes: string;
+  /** The one that all projects shared, of an earlier version. */
+  readonly sharedHome: string;
   /** State of gateways that live in a `run` while another gateway has this place. */
   readonly runsDirectory: string;
 }
@@ -51,7 +53,8 @@ export function placesIn(home: string): Places {
     registryFile: join(home, 'registry.json'),
     gatewayNameFile: join(home, 'gateway-name'),
     sandboxFolders: join(home, 'sandboxes'),
-    persistentHome: join(home, 'home'),
+    projectHomes: join(home, 'homes'),
+    sharedHome: join(home, 'home'),
     runsDirectory: join(home, 'runs'),
   };
 }

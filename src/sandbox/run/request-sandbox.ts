@@ -8,6 +8,7 @@ import type { RequestedMount } from '../files/user-mounts.ts';
 import { cleanRunFolders } from '../stubs/run-folder.ts';
 import type { GitConfigAccess } from '../traps/git-guards.ts';
 import { findLauncher } from './find-launcher.ts';
+import { openProjectHome } from './project-home.ts';
 import { LaunchError, type LauncherName } from './sandbox-plan.ts';
 import type { SandboxRequest } from './start-sandbox.ts';
 
@@ -22,8 +23,8 @@ export interface RequestedSandbox
   readonly image?: string | undefined;
   /** PATH for programs of our own, beside the user's in `environment`. */
   readonly ownPath: string | undefined;
-  readonly places: Pick<Places, 'home' | 'sandboxFolders' | 'persistentHome'>;
-  /** The home that is kept for the next one; else a fresh one. */
+  readonly places: Pick<Places, 'home' | 'sandboxFolders' | 'projectHomes' | 'sharedHome'>;
+  /** The home that is kept for the next one in this project; else a fresh one. */
   readonly keepHome: boolean;
 }
 
@@ -37,6 +38,7 @@ export async function requestSandbox(requested: RequestedSandbox): Promise<Sandb
   const runFolders =
     launcher.name === 'unshare' ? join(tmpdir(), `sallyport-sandboxes-${process.geteuid?.()}`) : places.sandboxFolders;
   void cleanRunFolders(runFolders).catch(() => {});
+  const kept = requested.keepHome ? await openProjectHome(places, requested.workingDirectory) : null;
   return {
     launcher,
     command: requested.command,
@@ -47,7 +49,8 @@ export async function requestSandbox(requested: RequestedSandbox): Promise<Sandb
     userHome: environment.HOME ?? '/',
     stateFolder: places.home,
     runFolders,
-    persistentHome: requested.keepHome ? places.persistentHome : null,
+    persistentHome: kept?.folder ?? null,
+    notices: kept?.notices ?? [],
     mounts: requested.mounts,
     variables: requested.variables,
     hideEnvFiles: requested.hideEnvFiles,

@@ -49,6 +49,8 @@ export interface SandboxRequest {
   readonly runFolders: string;
   /** Null: a fresh home. */
   readonly persistentHome: string | null;
+  /** What the user is to be told beside what is found here. */
+  readonly notices?: readonly string[];
   readonly mounts: readonly RequestedMount[];
   /** `NAME` or `NAME=VALUE`. */
   readonly variables: readonly string[];
@@ -144,7 +146,7 @@ export async function startSandbox(
     undo.splice(1, 0, async () => endGuards());
     const grant = await registering;
     const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
-    const notices = [...request.launcher.notice, ...found];
+    const notices = [...request.launcher.notice, ...(request.notices ?? []), ...found];
     const traps = await before;
     noteWrittenFolders(
       request.stateFolder,

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { ownPath } from '../../kit/process/own-path.ts';
 import { isInPath } from '../namespace/find-tool.ts';
 import type { GitConfigAccess } from '../traps/git-guards.ts';
+import { agentGuides } from './agent-guides.ts';
 import { type AgentStubOptions, agentStubs, type GitIdentity } from './agent-stubs.ts';
 import { sandboxGitEnvironment, sandboxGitFiles, wantsUrlRewriting } from './sandbox-gitconfig.ts';
 
@@ -49,7 +50,7 @@ export function layGitFiles({
 
 /** What is there already stays as it is. */
 export function layStubs(homeFolder: string, options: AgentStubOptions): void {
-  for (const { path, text, mode } of agentStubs(options)) {
+  for (const { path, text, mode } of [...agentStubs(options), ...agentGuides()]) {
     const file = join(homeFolder, path);
     // In a home that was kept, an earlier sandbox may have laid a link that leads out of it.
     if (existsSync(file) || hasLink(homeFolder, path)) continue;

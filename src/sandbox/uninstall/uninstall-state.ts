@@ -21,6 +21,7 @@ const meanings: Readonly<Record<string, string>> = {
   'run.log': 'the log of gateways that `sallyport run` started',
   sandboxes: 'what sandboxes were given',
   home: 'the home that sandboxes with `--home persist` shared, with all that they left in it',
+  homes: 'the homes that `--home persist` kept, one for each project, with all that sandboxes left in them',
   runs: 'state and journals of gateways that `sallyport run` started',
   written: 'notes of where sandboxes could write',
   learned: 'lines that sessions with --learn proposed',

@@ -11,7 +11,12 @@ const requested = (state: string, workingDirectory: string): RequestedSandbox =>
   variables: [],
   hideEnvFiles: false,
   ownPath: '/usr/bin:/bin',
-  places: { home: state, sandboxFolders: `${state}/sandboxes`, persistentHome: `${state}/home` },
+  places: {
+    home: state,
+    sandboxFolders: `${state}/sandboxes`,
+    projectHomes: `${state}/homes`,
+    sharedHome: `${state}/home`,
+  },
   keepHome: false,
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -25,9 +25,18 @@ describe('links that a sandbox left in a home that is kept', () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  test('and without links the same files are laid', () => {
+  test('and without links the same files are laid, what agents read before they begin among them', () => {
     layStubs(home, options);
+    for (const path of ['.claude/CLAUDE.md', '.codex/AGENTS.md', '.gemini/GEMINI.md', '.config/opencode/AGENTS.md'])
+      expect(readFileSync(join(home, path), 'utf8'), path).toContain('curl http://sallyport.internal/why');
     expect(readdirSync(home)).toEqual(expect.arrayContaining(['.claude.json', '.codex']));
     expect(readdirSync(join(home, '.codex')).length).toBeGreaterThan(0);
+  });
+
+  test('and what an agent or its user wrote into such a file stays', () => {
+    mkdirSync(join(home, '.claude'));
+    writeFileSync(join(home, '.claude', 'CLAUDE.md'), 'mine');
+    layStubs(home, options);
+    expect(readFileSync(join(home, '.claude', 'CLAUDE.md'), 'utf8')).toBe('mine');
   });
 });
