@@ -2,7 +2,7 @@
 // writes cost nearly four times what one does. Small pieces, events of a stream, are never held.
 import type { Writable } from 'node:stream';
 
-const largeBytes = 8 * 1024;
+export const largeBytes = 8 * 1024;
 /** How much may wait on one stream of HTTP/2 before its source is paused: with all streams of a session below its memory. */
 const unsentBytes = 64 * 1024;
 

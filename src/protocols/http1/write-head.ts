@@ -1,6 +1,7 @@
 // Writes heads and chunks. Refuses whatever would be read back as something else: a line break or control byte in a
 // name or value is an injected field, and so is a character above U+00FF, which Latin-1 cuts down to its low byte
 // (U+010A becomes LF).
+import { largeBytes } from '../turn-cork.ts';
 import { Http1Error } from './http1-error.ts';
 import { mayTrail } from './trailer-fields.ts';
 
@@ -33,10 +34,22 @@ export function encodeMessage(head: string, body: Buffer | null): Buffer {
   return message;
 }
 
-/** The payload as one chunk, itself not copied. Nothing for an empty one: an empty chunk would end the message. */
+/**
+ * The payload as one chunk. An event of a stream is one piece: three would be three records of TLS, and three packets. Of what is
+ * large only the beginning is copied, so much that no writer takes it for something small that must not wait. Nothing for an
+ * empty one: an empty chunk would end the message.
+ */
 export function encodeChunk(payload: Buffer): Buffer[] {
   if (payload.length === 0) return [];
-  return [Buffer.from(`${payload.length.toString(16)}\r\n`, 'latin1'), payload, CRLF];
+  const line = `${payload.length.toString(16)}\r\n`;
+  const isSmall = payload.length < largeBytes;
+  const copied = isSmall ? payload.length : largeBytes;
+  const begin = Buffer.allocUnsafe(line.length + copied + (isSmall ? CRLF.length : 0));
+  begin.write(line, 0, 'latin1');
+  payload.copy(begin, line.length, 0, copied);
+  if (!isSmall) return [begin, payload.subarray(copied), CRLF];
+  CRLF.copy(begin, line.length + copied);
+  return [begin];
 }
 
 /** The end of a chunked message. */

@@ -44,7 +44,10 @@ export class FrameScrub {
     this.#reader = new FrameReader('server', mayDeflate, sink, flood);
   }
 
-  /** What may be passed on now. Where there is a `fault` after it, that is all there will be. */
+  /**
+   * What may be passed on now, in one piece: head and content of a message apart would be two records of TLS. Where there is a
+   * `fault` after it, that is all there will be.
+   */
   feed(chunk: Buffer): Buffer {
     if (this.fault !== null) return none;
     try {

@@ -19,9 +19,7 @@ export class H1RequestBody {
   write(chunk: Buffer): boolean {
     if (!this.#rechunk) return this.#message.write(chunk);
     let more = true;
-    this.#sink.cork();
     for (const part of encodeChunk(chunk)) more = this.#message.write(part);
-    this.#sink.uncork();
     return more;
   }
 

@@ -35,6 +35,12 @@ function pass(bytes: Buffer, pieces: readonly number[] = []): Buffer {
   return Buffer.concat(out);
 }
 
+test('a message that comes in one piece goes on in one, head and content together', () => {
+  const message = frame(0x81, 'a token of a model');
+  expect(scrubber().feed(message)).toEqual(message);
+  expect(scrubber().feed(frame(0x81, `the key is ${key}`))).toEqual(frame(0x81, `the key is ${masked}`));
+});
+
 describe('a credential in the messages of a WebSocket is replaced', () => {
   test('across any frames, with pings between them, in any pieces, and frames stay as they were', () => {
     const text = fc.string({ unit: fc.constantFrom('x', ' ', '\n', 'k', 'e'), maxLength: 200 });
