@@ -61,10 +61,10 @@ function makeCache() {
     SALLYPORT_HOME: join(ground, 'state'),
     SALLYPORT_BUILD_CACHE: '1',
   };
-  // Where there is no bubblewrap it fails, and what it came to is cached all the same.
+  // Quietly: nothing is installed on the way. Where no sandbox can be made, what it came to is cached all the same.
   mkdirSync(join(ground, 'project'));
   const options = { cwd: join(ground, 'project'), env, stdio: 'ignore', timeout: 20_000 };
-  spawnSync(process.execPath, [...flags, main, 'run', '--', 'true'], options);
+  spawnSync(process.execPath, [...flags, main, 'run', '--quiet', '--', 'true'], options);
   // What was cut off may still be writing there.
   rmSync(ground, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }

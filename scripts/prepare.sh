@@ -6,10 +6,6 @@ state="$root/.sallyport-build"
 # shellcheck source=scripts/node-flags.sh
 . "$root/scripts/node-flags.sh"
 
-say() {
-  if [ -t 2 ]; then printf 'sallyport: %s\n' "$*" >&2; fi
-}
-
 fail() {
   printf 'sallyport: %s\n' "$*" >&2
   exit 1
@@ -44,12 +40,17 @@ lockfile_digest() {
   ' "$root/package-lock.json"
 }
 
+# $1: everything | what runs. Who has everything has what runs, too.
 dependencies_ready() {
   # npm writes this file last, so an install that was cut off has none.
   local record="$root/node_modules/.package-lock.json"
   [ -f "$record" ] || return 1
   if [ -f "$state/installed" ]; then
-    [ "$(cat "$state/installed")" = "$(lockfile_digest)" ]
+    case "$(cat "$state/installed")" in
+      "$(lockfile_digest) everything") return 0 ;;
+      "$(lockfile_digest) what runs") [ "${1:-what runs}" != everything ] ;;
+      *) return 1 ;;
+    esac
   else
     # Installed by hand with npm.
     [ ! "$record" -ot "$root/package-lock.json" ]
@@ -62,33 +63,140 @@ build_ready() {
     [ -z "$(find "$root/src" "$root/package.json" "$root/scripts/build.mjs" "$root/scripts/main.cjs" "$root/config/presets.yaml" -newer "$state/built" -print -quit)" ]
 }
 
-# Runs a command whose words matter only when it fails.
+# What the kernel allows, and where a container can be known by.
+kernel_settings=/proc/sys
+container_marks="/.dockerenv /run/.containerenv"
+
+kernel_setting() {
+  cat "$kernel_settings/${1//.//}" 2>/dev/null || true
+}
+
+# The words of src/sandbox/namespace/why-no-namespaces.ts, which cannot run yet: its test holds both to the same.
+why_no_namespaces() {
+  local said="$1" reason fix sudo='sudo ' setting='' mark
+  [ "$(id -u)" != 0 ] || sudo=''
+  if [ "$(kernel_setting user.max_user_namespaces)" = 0 ]; then
+    reason='user namespaces are off (user.max_user_namespaces is 0)'
+    setting=user.max_user_namespaces=15000
+  elif [ -n "$sudo" ] && [ "$(kernel_setting kernel.unprivileged_userns_clone)" = 0 ]; then
+    reason='user namespaces are for root alone (kernel.unprivileged_userns_clone is 0)'
+    setting=kernel.unprivileged_userns_clone=1
+  elif [ -n "$sudo" ] && [ "$(kernel_setting kernel.apparmor_restrict_unprivileged_userns)" = 1 ]; then
+    reason='AppArmor keeps ordinary users from it (kernel.apparmor_restrict_unprivileged_userns is 1)'
+    setting=kernel.apparmor_restrict_unprivileged_userns=0
+  else
+    reason="${said:-the kernel did not say why}"
+    fix='user, network, process and mount namespaces must be allowed: see sysctl -a | grep -E "userns|_namespaces"'
+    for mark in $container_marks; do
+      [ -e "$mark" ] || continue
+      reason='it is a container, and the way it was started forbids namespaces in it'
+      fix='start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run Sallyport outside of it: sallyport run --image IMAGE'
+    done
+  fi
+  [ -z "$setting" ] || fix="${sudo}sysctl -w $setting (to keep it: echo $setting | ${sudo}tee /etc/sysctl.d/60-sallyport.conf)"
+  printf 'this machine does not let you make a sandbox: %s\n%s\n' "$reason" "$fix"
+}
+
+# Before the long work: the command that was asked for makes a sandbox here, and this machine must allow one.
+require_namespaces() {
+  local word said
+  case "${1:-}" in run | demo | redteam) ;; *) return 0 ;; esac
+  for word in "$@"; do
+    case "$word" in
+      --) break ;;
+      # Docker makes its own; help needs none.
+      --image | --image=* | docker | --launcher=docker | -h | --help | --list) return 0 ;;
+    esac
+  done
+  for word in unshare setpriv nsenter; do
+    command -v "$word" >/dev/null || PATH="$PATH:/usr/sbin:/sbin" command -v "$word" >/dev/null ||
+      give_up "$word is not installed" 'install util-linux, which every distribution has'
+  done
+  said="$(unshare --user --map-root-user --net --pid --fork --mount mount -t proc proc /proc 2>&1)" ||
+    give_up "$(why_no_namespaces "$(printf '%s' "$said" | head -n 1)")"
+}
+
+# As the command says it, and with its exit code: no sandbox could be started.
+give_up() {
+  printf '%s\n' "sallyport: $1" "${@:2}" >&2
+  exit 125
+}
+
+# Runs a command whose words matter only when it fails. On a terminal a line says how far it is.
 quietly() {
-  local log="$state/$1.log"
-  shift
-  if ! "$@" >"$log" 2>&1 </dev/null; then
+  local log="$state/$1.log" what="$2" started=$SECONDS job
+  shift 2
+  "$@" >"$log" 2>&1 </dev/null &
+  job=$!
+  # What runs in the background of a script does not hear Ctrl-C.
+  trap 'kill "$job" 2>/dev/null; exit 130' INT TERM
+  if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then
+    while kill -0 "$job" 2>/dev/null; do
+      printf '\r\033[Ksallyport: %s … %s s' "$what" "$((SECONDS - started))" >&2
+      sleep 0.2
+    done
+    printf '\r\033[K' >&2
+  fi
+  local ended=0
+  wait "$job" || ended=$?
+  trap - INT TERM
+  if [ "$ended" != 0 ]; then
     cat "$log" >&2
     return 1
   fi
 }
 
+# What a user needs, and no test tools: the dependencies and what builds, in exactly the versions of the lock file.
+# $1: everything | what runs
 install_dependencies() {
-  dependencies_ready && return
+  local which="${1:-what runs}" place="$root" count
+  dependencies_ready "$which" && return
   command -v npm >/dev/null || fail 'npm is not installed. It comes with Node.js.'
-  say 'installing dependencies …'
   rm -f "$state/installed"
-  (cd "$root" && quietly install npm ci --no-audit --no-fund) ||
-    fail 'the dependencies could not be installed (see above).'
-  lockfile_digest >"$state/installed"
+  if [ "$which" != everything ]; then
+    place="$state/install"
+    rm -rf "$place"
+    mkdir -p "$place"
+    cp "$root/.npmrc" "$place"
+    count="$(trim_manifests "$place")"
+  fi
+  (cd "$place" && quietly install "1 of 2: installing ${count:-all} packages" npm ci --ignore-scripts --no-audit --no-fund --prefer-offline) ||
+    fail 'the dependencies could not be installed exactly as package-lock.json has them (see above). Is the package registry in reach?'
+  if [ "$which" != everything ]; then
+    rm -rf "$root/node_modules"
+    mv "$place/node_modules" "$root/node_modules"
+    rm -rf "$place"
+  fi
+  printf '%s %s\n' "$(lockfile_digest)" "$which" >"$state/installed"
+}
+
+# Copies package.json and its lock without the development dependencies, but for those that build. Prints how many packages
+# that are at most: some are for other machines.
+trim_manifests() {
+  node -e '
+    const { readFileSync, writeFileSync } = require("node:fs");
+    const [from, to] = process.argv.slice(1);
+    const builds = ["esbuild"];
+    const read = (name) => JSON.parse(readFileSync(`${from}/${name}`, "utf8"));
+    const trim = (manifest) => ({
+      ...manifest,
+      devDependencies: Object.fromEntries(Object.entries(manifest.devDependencies).filter(([name]) => builds.includes(name))),
+    });
+    const lock = read("package-lock.json");
+    lock.packages[""] = trim(lock.packages[""]);
+    writeFileSync(`${to}/package.json`, JSON.stringify(trim(read("package.json"))));
+    writeFileSync(`${to}/package-lock.json`, JSON.stringify(lock));
+    const needed = Object.values(lock.packages).filter(({ dev, os }) => !dev && !os);
+    console.log(needed.length - 1 + 3 * builds.length);
+  ' "$root" "$place"
 }
 
 build() {
   build_ready && return
-  say 'building …'
   # Dated before the compiler reads: what is edited meanwhile is newer and is built next time.
   touch "$state/building"
   rm -rf "$state/dist"
-  (cd "$root" && quietly build node scripts/build.mjs "$state/dist" --cache) ||
+  (cd "$root" && quietly build '2 of 2: building' node scripts/build.mjs "$state/dist" --cache) ||
     fail 'the build failed (see above).'
   rm -rf "$state/dist.old"
   # Swapped as a whole, so that nobody ever starts half a build.

@@ -26,6 +26,7 @@ export interface MachineFacts {
   readonly nodeVersion: string;
   readonly architecture: string;
   readonly isRoot: boolean;
+  readonly isContainer: boolean;
   readonly tools: readonly ToolFacts[];
   /** Whether a user, network and process namespace could be made just now. */
   readonly namespaces: { readonly made: boolean; readonly said: string };
@@ -76,10 +77,11 @@ function judgeTool({ name, file, version }: ToolFacts): DoctorFinding {
   return fail(name, 'not installed', `install ${packages[name] ?? name}`);
 }
 
-function judgeNamespaces({ namespaces, settings, isRoot }: MachineFacts): DoctorFinding {
+function judgeNamespaces({ namespaces, settings, isRoot, isContainer }: MachineFacts): DoctorFinding {
   if (!namespaces.made) {
-    const { hint } = whyNoNamespaces(namespaces.said, (name) => settings.get(name) ?? null);
-    return fail('namespaces', `no namespace could be made: ${namespaces.said || 'the kernel did not say why'}`, hint);
+    const setting = (name: string): string | null => settings.get(name) ?? null;
+    const { message, hint } = whyNoNamespaces(namespaces.said, { setting, isRoot, isContainer });
+    return fail('namespaces', message, hint);
   }
   const limit = settings.get('user.max_user_namespaces');
   const whose = isRoot ? 'as root' : 'as an ordinary user';

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { explainDocker } from '../../sandbox/docker/docker-command.ts';
 import { findTool } from '../../sandbox/namespace/find-tool.ts';
+import { isContainer } from '../../sandbox/namespace/why-no-namespaces.ts';
 import type { DockerFacts, MachineFacts, ToolFacts } from './judge-machine.ts';
 
 const waitMs = 8_000;
@@ -34,6 +35,7 @@ export async function readMachine(environment: Readonly<Record<string, string | 
     nodeVersion: process.versions.node,
     architecture: process.arch,
     isRoot: process.geteuid?.() === 0,
+    isContainer: isContainer(),
     tools,
     namespaces,
     settings: new Map(settings.map((name) => [name, readText(`/proc/sys/${name.replaceAll('.', '/')}`)])),
@@ -55,7 +57,21 @@ async function readTool(name: string, path: string): Promise<ToolFacts> {
 async function makeNamespace(path: string): Promise<MachineFacts['namespaces']> {
   const unshare = findTool('unshare', path);
   if (unshare === null) return { made: false, said: 'unshare is not installed' };
-  const { failed, stderr } = await run(unshare, ['--user', '--map-root-user', '--net', '--pid', '--fork', 'true']);
+  // A container may allow namespaces and yet no /proc in them.
+  const own = [
+    '--user',
+    '--map-root-user',
+    '--net',
+    '--pid',
+    '--fork',
+    '--mount',
+    'mount',
+    '-t',
+    'proc',
+    'proc',
+    '/proc',
+  ];
+  const { failed, stderr } = await run(unshare, own);
   return { made: failed === null, said: stderr.trim() };
 }
 

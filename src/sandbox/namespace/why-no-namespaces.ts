@@ -1,27 +1,63 @@
-// When this machine does not let the caller make namespaces: which of its settings stands in the way, and how it is
-// changed. It never changes one itself.
+// When this machine does not let the caller make namespaces: which of its settings stands in the way, and the command that
+// changes it. It never changes one itself. scripts/prepare.sh says the same before it installs anything.
 import { existsSync, readFileSync } from 'node:fs';
 import { LaunchError } from '../run/sandbox-plan.ts';
 
-/** The error for what unshare, or a set-up inside the namespaces, said when it failed. */
-export function whyNoNamespaces(said: string, readSetting = readKernelSetting): LaunchError {
-  const message = `the network namespace of the sandbox could not be made: ${said.trim() || 'the kernel did not say why'}`;
-  return new LaunchError(message, hintFor(readSetting));
+export interface AskedMachine {
+  /** By name, as sysctl has it; null: this kernel has no such setting. */
+  readonly setting: (name: string) => string | null;
+  readonly isRoot: boolean;
+  readonly isContainer: boolean;
 }
 
-function hintFor(readSetting: (name: string) => string | null): string {
-  if (readSetting('user.max_user_namespaces') === '0')
-    return 'user namespaces are off on this machine: sudo sysctl -w user.max_user_namespaces=15000';
-  if (readSetting('kernel.unprivileged_userns_clone') === '0')
-    return 'user namespaces are for root alone on this machine: sudo sysctl -w kernel.unprivileged_userns_clone=1';
-  if (readSetting('kernel.apparmor_restrict_unprivileged_userns') === '1')
-    return (
-      'AppArmor keeps ordinary users from using namespaces on this machine: sudo sysctl -w ' +
-      'kernel.apparmor_restrict_unprivileged_userns=0, or a profile that allows `userns` to /usr/bin/unshare'
-    );
-  if (existsSync('/.dockerenv') || existsSync('/run/.containerenv'))
-    return 'this is a container, and its system call filter forbids namespaces: start it with --security-opt seccomp=unconfined';
-  return 'user and network namespaces must be allowed: see `sysctl -a | grep -E "userns|user_namespaces"`';
+/** The error for what unshare, or a set-up inside the namespaces, said when it failed. */
+export function whyNoNamespaces(said: string, asked: AskedMachine = thisMachine()): LaunchError {
+  const { reason, fix } = reasonFor(said.trim(), asked);
+  return new LaunchError(`this machine does not let you make a sandbox: ${reason}`, fix);
+}
+
+function reasonFor(said: string, { setting, isRoot, isContainer }: AskedMachine): { reason: string; fix: string } {
+  const sudo = isRoot ? '' : 'sudo ';
+  const change = (name: string, value: number): string =>
+    `${sudo}sysctl -w ${name}=${value} (to keep it: echo ${name}=${value} | ${sudo}tee /etc/sysctl.d/60-sallyport.conf)`;
+  if (setting('user.max_user_namespaces') === '0')
+    return {
+      reason: 'user namespaces are off (user.max_user_namespaces is 0)',
+      fix: change('user.max_user_namespaces', 15000),
+    };
+  if (!isRoot && setting('kernel.unprivileged_userns_clone') === '0')
+    return {
+      reason: 'user namespaces are for root alone (kernel.unprivileged_userns_clone is 0)',
+      fix: change('kernel.unprivileged_userns_clone', 1),
+    };
+  if (!isRoot && setting('kernel.apparmor_restrict_unprivileged_userns') === '1')
+    return {
+      reason: 'AppArmor keeps ordinary users from it (kernel.apparmor_restrict_unprivileged_userns is 1)',
+      fix: change('kernel.apparmor_restrict_unprivileged_userns', 0),
+    };
+  if (isContainer)
+    return {
+      reason: 'it is a container, and the way it was started forbids namespaces in it',
+      fix:
+        'start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, ' +
+        'or run Sallyport outside of it: sallyport run --image IMAGE',
+    };
+  return {
+    reason: said === '' ? 'the kernel did not say why' : said,
+    fix: 'user, network, process and mount namespaces must be allowed: see sysctl -a | grep -E "userns|_namespaces"',
+  };
+}
+
+function thisMachine(): AskedMachine {
+  return {
+    setting: readKernelSetting,
+    isRoot: process.geteuid?.() === 0,
+    isContainer: isContainer(),
+  };
+}
+
+export function isContainer(): boolean {
+  return existsSync('/.dockerenv') || existsSync('/run/.containerenv');
 }
 
 function readKernelSetting(name: string): string | null {

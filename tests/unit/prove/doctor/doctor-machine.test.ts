@@ -11,6 +11,7 @@ const healthy: MachineFacts = {
   nodeVersion: '20.19.0',
   architecture: 'x64',
   isRoot: false,
+  isContainer: false,
   tools,
   namespaces: { made: true, said: '' },
   settings: new Map(),
@@ -33,12 +34,12 @@ describe('what the machine lacks is said with its fix', () => {
   test.each([
     ['user.max_user_namespaces', '0', 'user.max_user_namespaces=15000'],
     ['kernel.unprivileged_userns_clone', '0', 'kernel.unprivileged_userns_clone=1'],
-    ['kernel.apparmor_restrict_unprivileged_userns', '1', 'AppArmor'],
+    ['kernel.apparmor_restrict_unprivileged_userns', '1', 'kernel.apparmor_restrict_unprivileged_userns=0'],
   ])('no namespaces because of %s=%s: the setting is named', (setting, value, fix) => {
     const namespaces = { made: false, said: 'unshare: unshare failed: Operation not permitted' };
     const finding = find({ namespaces, settings: new Map([[setting, value]]) }, 'namespaces');
     expect(finding.state).toBe('fail');
-    expect(finding.says).toContain('Operation not permitted');
+    expect(finding.says).toContain(`(${setting} is ${value})`);
     expect(finding.fix).toContain(fix);
   });
 

@@ -1,19 +1,97 @@
-import { expect, test } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { whyNoNamespaces } from '../../../../src/sandbox/namespace/why-no-namespaces.ts';
 
-const settings: Readonly<Record<string, string>> = {
-  'user.max_user_namespaces': '0',
-  'kernel.unprivileged_userns_clone': '0',
-  'kernel.apparmor_restrict_unprivileged_userns': '1',
-};
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const said = 'unshare: unshare failed: No space left on device';
 
-test.each(Object.keys(settings))('%s in the way is named, with what to do', (name) => {
-  const error = whyNoNamespaces('unshare: not permitted\n', (asked) => (asked === name ? settings[name]! : null));
-  expect(error.message).toMatch(/could not be made: unshare: not permitted$/);
-  expect(error.hint).toContain(name);
+const cases = [
+  {
+    name: 'user.max_user_namespaces',
+    value: '0',
+    isRoot: false,
+    message: 'user namespaces are off (user.max_user_namespaces is 0)',
+    hint: 'sudo sysctl -w user.max_user_namespaces=15000 (to keep it: echo user.max_user_namespaces=15000 | sudo tee ',
+  },
+  {
+    name: 'user.max_user_namespaces',
+    value: '0',
+    isRoot: true,
+    message: 'user namespaces are off (user.max_user_namespaces is 0)',
+    hint: 'sysctl -w user.max_user_namespaces=15000',
+  },
+  {
+    name: 'kernel.unprivileged_userns_clone',
+    value: '0',
+    isRoot: false,
+    message: 'user namespaces are for root alone (kernel.unprivileged_userns_clone is 0)',
+    hint: 'sudo sysctl -w kernel.unprivileged_userns_clone=1',
+  },
+  {
+    name: 'kernel.apparmor_restrict_unprivileged_userns',
+    value: '1',
+    isRoot: false,
+    message: 'AppArmor keeps ordinary users from it (kernel.apparmor_restrict_unprivileged_userns is 1)',
+    hint: 'sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',
+  },
+  {
+    name: 'a container',
+    value: '',
+    isRoot: true,
+    message: 'it is a container, and the way it was started forbids namespaces in it',
+    hint: 'start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined',
+  },
+  {
+    name: 'nothing that is known',
+    value: '',
+    isRoot: false,
+    message: said,
+    hint: 'user, network, process and mount namespaces must be allowed',
+  },
+];
+
+function explain({ name, value, isRoot }: (typeof cases)[number]) {
+  const setting = (asked: string) => (asked === name ? value : null);
+  return whyNoNamespaces(`${said}\n`, { setting, isRoot, isContainer: name === 'a container' });
+}
+
+test.each(cases)('$name in the way (as root: $isRoot) is a sentence and one command', (each) => {
+  const error = explain(each);
+  expect(error.message).toBe(`this machine does not let you make a sandbox: ${each.message}`);
+  expect(error.hint.slice(0, each.hint.length)).toBe(each.hint);
 });
 
-test('when no setting stands in the way it says where to look', () => {
-  expect(whyNoNamespaces('', () => '1000').hint).toMatch(/must be allowed|container/);
-  expect(whyNoNamespaces('', () => null).message).toMatch(/did not say why/);
+test('settings that concern ordinary users are not what stops root', () => {
+  const setting = (name: string) =>
+    name === 'user.max_user_namespaces' ? '1000' : name.includes('apparmor') ? '1' : '0';
+  expect(whyNoNamespaces('', { setting, isRoot: true, isContainer: false }).message).toMatch(/did not say why$/);
+});
+
+describe('./sallyport, before it has installed anything,', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sallyport-settings-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each(cases)('says the same of $name (as root: $isRoot)', (each) => {
+    const { name, value, isRoot } = each;
+    const settings = join(folder, `${name}-${isRoot}`);
+    const file = join(settings, name.replaceAll('.', '/'));
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `${value}\n`);
+    const script = [
+      `root=${root}; . ${root}scripts/prepare.sh`,
+      'kernel_settings="$1"; container_marks=/nonexistent; [ "$2" != container ] || container_marks=/proc/version',
+      'id() { echo "$who"; }; who="$3"; why_no_namespaces "$4"',
+    ].join('\n');
+    const marks = name === 'a container' ? 'container' : 'none';
+    const words = ['-c', script, 'bash', settings, marks, isRoot ? '0' : '1000', said];
+    const { message, hint } = explain(each);
+    expect(execFileSync('bash', words, { encoding: 'utf8' })).toBe(`${message}\n${hint}\n`);
+  });
 });
