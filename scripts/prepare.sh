@@ -84,6 +84,9 @@ why_no_namespaces() {
   elif [ -n "$sudo" ] && [ "$(kernel_setting kernel.apparmor_restrict_unprivileged_userns)" = 1 ]; then
     reason='AppArmor keeps ordinary users from it (kernel.apparmor_restrict_unprivileged_userns is 1)'
     setting=kernel.apparmor_restrict_unprivileged_userns=0
+  elif [[ "$said" == *'No space left on device'* ]]; then
+    reason='it makes no more namespaces: those of other sandboxes, containers or browsers use them up, or they are nested too deep'
+    fix="end some of them, or raise the limits: ${sudo}sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000"
   else
     reason="${said:-the kernel did not say why}"
     fix='user, network, process and mount namespaces must be allowed: see sysctl -a | grep -E "userns|_namespaces"'

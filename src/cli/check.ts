@@ -1,9 +1,12 @@
-// `sallyport check`: asks the running gateway whether a request would pass, by which rule and with which credential.
+// `sallyport check`: asks the running gateway, or a configuration, whether a request would pass, by which rule and with which
+// credential.
 // The decision is the path's own; nothing is sent to the upstream.
 import { readFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { GatewayUnreachable } from '../gateway/admin/admin-client.ts';
 import type { CheckResult } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
+import type { AskedRequest } from './steps/check-configuration.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { joined, printable } from './terminal/printable.ts';
 import { printJson, wantsJson } from './terminal/wants-json.ts';
@@ -12,6 +15,7 @@ interface CheckOptions {
   readonly sandbox?: string;
   readonly header?: Record<string, string[]>;
   readonly body?: string;
+  readonly config?: string;
 }
 
 export function addCheckCommand(program: Command, context: CliContext): void {
@@ -19,13 +23,14 @@ export function addCheckCommand(program: Command, context: CliContext): void {
     .command('check')
     .summary('would this request pass?')
     .description(
-      'Says whether a request would pass, by which rule and with which credential. Sends nothing. If the body decides and you do not give it, the answer is: undecided.',
+      'Says whether a request would pass, by which rule and with which credential. Sends nothing. If no gateway runs, the configuration it would use is asked. If the body decides and you do not give it, the answer is: undecided.',
     )
     .argument('<method>', 'GET, POST …')
     .argument('<url>', 'the whole URL')
     .option('--sandbox <ID>', 'as this sandbox (default: one with no repository and every credential)')
     .option('--header <FIELD>', 'a header field, "Name: value"; may be repeated', gatherHeader)
     .option('--body <FILE>', 'the body, from a file')
+    .addOption(new Option('--config <FILE>', 'ask this configuration, not the running gateway').conflicts('sandbox'))
     .addHelpText(
       'after',
       `
@@ -35,17 +40,44 @@ Examples:
   sallyport check POST https://api.github.com/graphql --body query.json && echo allowed`,
     )
     .action(async (method: string, url: string, options: CheckOptions, command: Command) => {
-      const result = await context.admin.call<CheckResult>('POST', '/internal/check', {
-        ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
+      if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) throw noScheme(method, url);
+      const asked: AskedRequest = {
         method: method.toUpperCase(),
         url,
         ...(options.header !== undefined && { headers: options.header }),
         ...(options.body !== undefined && { body: readBody(options.body) }),
-      });
+      };
+      const result = await ask(context, asked, options);
       context.exitCode = result.allowed ? exitCode.ok : isOpen(result) ? exitCode.undecided : exitCode.refused;
       if (wantsJson(command)) printJson(context, result);
       else describe(context, result);
     });
+}
+
+/** `example.com`, `example.com/x`, `//example.com`. */
+function noScheme(method: string, url: string): CommandFailed {
+  const rest = url.replace(/^\/+/, '');
+  const whole = `https://${rest}${rest.includes('/') ? '' : '/'}`;
+  const hint = `Say: sallyport check ${printable(method.toUpperCase())} ${printable(whole)}`;
+  return new CommandFailed(exitCode.usage, `${printable(url)} is no whole URL: https:// is missing`, hint);
+}
+
+/** The running gateway; where none runs, the configuration that `up` would use, which is said. */
+async function ask(context: CliContext, asked: AskedRequest, { sandbox, config }: CheckOptions): Promise<CheckResult> {
+  if (config === undefined) {
+    try {
+      const of = sandbox === undefined ? {} : { sandbox };
+      return await context.admin.call<CheckResult>('POST', '/internal/check', { ...of, ...asked });
+    } catch (error) {
+      // Who that sandbox is, only a gateway knows.
+      if (!(error instanceof GatewayUnreachable) || sandbox !== undefined) throw error;
+    }
+  }
+  const { askConfiguration } = await import('./steps/check-configuration.ts');
+  const { result, origin } = await askConfiguration(context, asked, config);
+  const why = config === undefined ? 'No gateway runs here' : 'Not the running gateway is asked';
+  context.say(`${why}: this is judged by ${printable(origin)}.`);
+  return result;
 }
 
 /** The door would decide by a body that was not given. */

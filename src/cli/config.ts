@@ -24,9 +24,12 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     .summary('list every error in the configuration')
     .description('Checks a configuration and prints every error at once as file:line:column: message.')
     .argument('[file]', 'the file (default: the one that `sallyport up` would use)')
+    .option('--config <FILE>', 'the same, as other commands have it')
     .addHelpText('after', '\nExamples:\n  sallyport config check\n  sallyport config check ./sallyport.yaml --json')
-    .action(async (file: string | undefined, _options: object, command: Command) => {
-      await checkConfig(context, file, wantsJson(command));
+    .action(async (file: string | undefined, { config }: { config?: string }, command: Command) => {
+      if (file !== undefined && config !== undefined)
+        throw new CommandFailed(exitCode.usage, 'two files are named', 'Name one: sallyport config check FILE');
+      await checkConfig(context, file ?? config, wantsJson(command));
     });
   config
     .command('approve')

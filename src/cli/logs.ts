@@ -30,11 +30,22 @@ export function addLogsCommand(program: Command, context: CliContext): void {
       if (options.refused === true) query.set('refused', '1');
       if (options.follow === true) query.set('follow', '1');
       const json = wantsJson(command);
+      let isEmpty = true;
       for await (const record of readRecords(context, options, query)) {
+        isEmpty = false;
         context.print(json ? JSON.stringify(record) : describeRecord(context, record));
         await context.untilTaken();
       }
+      if (isEmpty && options.follow !== true) context.say(noRecords(context, options));
     });
+}
+
+function noRecords({ places }: CliContext, { sandbox, refused }: LogsOptions): string {
+  const which = [refused === true ? 'of a refusal' : '', sandbox === undefined ? '' : `of ${printable(sandbox)}`];
+  const asked = which.filter((one) => one !== '').join(' ');
+  if (asked !== '') return `There is no record ${asked}. All records: sallyport logs`;
+  const place = `Records are kept in ${printable(places.journalDirectory)}.`;
+  return `There are no records yet: nothing has gone through a door here. ${place}\nTo see some: sallyport run -- COMMAND, or sallyport demo`;
 }
 
 /** Of the running gateway; where none runs (a `run` that has ended), what it left on disk. */
@@ -46,7 +57,11 @@ async function* readRecords(
   try {
     yield* context.admin.lines(`/internal/audit?${query}`);
   } catch (error) {
-    if (!(error instanceof GatewayUnreachable) || !existsSync(context.places.journalDirectory)) throw error;
+    if (!(error instanceof GatewayUnreachable)) throw error;
+    if (!existsSync(context.places.journalDirectory)) {
+      if (options.follow === true) throw error;
+      return;
+    }
     const { readJournal } = await import('../stages/audit/journal/read-journal.ts');
     const asked = { sandbox: options.sandbox ?? null, refusedOnly: options.refused === true, limit: options.lines };
     for await (const entry of readJournal(context.places.journalDirectory, {

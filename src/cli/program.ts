@@ -32,42 +32,36 @@ import { addUpCommand } from './up.ts';
 import { addWatchCommand } from './watch.ts';
 import { addWorkerCommand } from './worker.ts';
 
+/** In the order in which a person meets them. */
 const commands = [
-  addInitCommand,
-  addRunCommand,
-  addDemoCommand,
-  addDoctorCommand,
-  addUpCommand,
-  addDashboardCommand,
-  addRedteamCommand,
-  addRegisterCommand,
-  addUnregisterCommand,
-  addRenewCommand,
-  addListCommand,
-  addSecretCommand,
-  addCheckCommand,
-  addConfigCommand,
-  addPolicyCommand,
-  addWatchCommand,
-  addApproveCommand,
-  addDenyCommand,
-  addLogsCommand,
-  addLearnCommand,
-  addAuditCommand,
-  addCaCommand,
-  addFirewallCommand,
-  addDockerViewCommand,
-  addShimCommand,
-  addUninstallCommand,
-  addCompletionCommand,
-  addWorkerCommand,
-];
+  ['Work:', [addInitCommand, addRunCommand, addWatchCommand, addApproveCommand, addDenyCommand, addLogsCommand]],
+  ['Policy:', [addCheckCommand, addPolicyCommand, addConfigCommand, addLearnCommand]],
+  ['Credentials:', [addSecretCommand]],
+  [
+    'A gateway of its own:',
+    [addUpCommand, addDashboardCommand, addRegisterCommand, addUnregisterCommand, addRenewCommand, addListCommand],
+  ],
+  ['Is it right?', [addDoctorCommand, addDemoCommand, addRedteamCommand, addAuditCommand]],
+  [
+    'This machine:',
+    [
+      addCaCommand,
+      addFirewallCommand,
+      addDockerViewCommand,
+      addShimCommand,
+      addCompletionCommand,
+      addUninstallCommand,
+      addWorkerCommand,
+    ],
+  ],
+] as const;
 
 export function buildProgram(context: CliContext): Command {
   const program = new Command('sallyport')
     .description("The one door between an AI agent's sandbox and the world.")
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
+    .addHelpCommand(new Command('help').argument('[command]').summary('print the help of a command').helpGroup('Work:'))
     .option('--json', 'print data as JSON')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -94,14 +88,36 @@ Environment:
   SALLYPORT_CONFIG  the configuration file (default ./sallyport.yaml, ~/.config/sallyport/sallyport.yaml)
   NO_COLOR          no colours`,
     );
-  for (const add of commands) add(program, context);
+  for (const [task, ofTask] of commands) {
+    program.commandsGroup(task);
+    for (const add of ofTask) add(program, context);
+  }
   return program;
+}
+
+/**
+ * `run bash -c x` is `run -- bash -c x`: the first word that is no option of `run` is the command, and all behind it is the
+ * command's own. Without this `-c` would be read as an option of ours.
+ */
+export function withSeparator(argv: readonly string[], program: Command): readonly string[] {
+  const at = argv.findIndex((word) => !word.startsWith('-'));
+  const run = program.commands.find((command) => command.name() === 'run');
+  if (at < 0 || argv[at] !== 'run' || run === undefined) return argv;
+  for (let i = at + 1; i < argv.length; i++) {
+    const word = argv[i]!;
+    if (word === '--') return argv;
+    if (!word.startsWith('-') || word === '-') return [...argv.slice(0, i), '--', ...argv.slice(i)];
+    const option = run.options.find(({ long, short }) => word === long || word === short);
+    if (option?.required === true) i++;
+  }
+  return argv;
 }
 
 /** Runs one command line (without `node` and the script). Resolves to the exit code; never throws. */
 export async function runCommandLine(argv: readonly string[], context: CliContext): Promise<number> {
   try {
-    await buildProgram(context).parseAsync(argv, { from: 'user' });
+    const program = buildProgram(context);
+    await program.parseAsync(withSeparator(argv, program), { from: 'user' });
     return context.exitCode;
   } catch (error) {
     const { code, message, hint } = judgeError(error);

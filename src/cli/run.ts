@@ -13,6 +13,7 @@ import { describeRefusals, describeRun, type RefusedSummary } from './steps/run-
 import { SignalPass } from './steps/signal-pass.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
+import { systemSentence } from './terminal/system-error.ts';
 
 interface RunOptions extends RightsOptions {
   readonly id?: string;
@@ -39,7 +40,7 @@ export function addRunCommand(program: Command, context: CliContext): void {
     .command('run')
     .summary('run a command in a sandbox that has no network but this door')
     .description('Runs a command in a sandbox: no network but this door, no credential, and it works unmodified.')
-    .argument('<command...>', 'the command and its arguments, after --');
+    .argument('<command...>', 'the command and its arguments; what stands behind it is its own');
   addRightsOptions(run)
     .option('--mount <PATH[:INSIDE]>', 'let a file or folder in, to read and write; may be repeated', gather)
     .option('--ro <PATH[:INSIDE]>', 'let a file or folder in, to read; may be repeated', gather)
@@ -214,7 +215,9 @@ async function asRequest(
 }
 
 /** A script must be able to tell our failure from one of the command. */
-function notStarted(error: unknown): unknown {
+export function notStarted(error: unknown): unknown {
+  const system = systemSentence(error);
+  if (system !== null) return new CommandFailed(exitCode.notStarted, system.message, system.hint);
   if (!(error instanceof Error) || error.name !== 'LaunchError') return error;
   const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : '';
   return new CommandFailed(exitCode.notStarted, error.message, hint);

@@ -3,11 +3,12 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { checkConfigIsTheUsers } from '../gateway/config/trusted-config.ts';
-import type { Gateway, StartSummary } from '../gateway/contract.ts';
+import type { Gateway, StartCredential, StartSummary } from '../gateway/contract.ts';
 import { loadService } from '../gateway/load-service.ts';
 import type { CliContext } from './cli-context.ts';
 import { stateOfCredential } from './steps/credential-states.ts';
 import { addUpOptions, listenOf, refuseCredentialVariables, type UpOptions } from './steps/up-options.ts';
+import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
 import { printJson, wantsJson } from './terminal/wants-json.ts';
 
@@ -43,7 +44,8 @@ Examples:
     .action(async (options: UpOptions, command: Command) => {
       await checkConfigIsTheUsers(context, options.config);
       const listen = await listenOf(options);
-      const gateway = await (await loadService())({
+      const start = await loadService();
+      const gateway = await start({
         home: context.places.home,
         ...(options.config !== undefined && { config: options.config }),
         ...(options.refuseCredentialVariables === true && {
@@ -52,14 +54,32 @@ Examples:
         ...(listen !== null && { listen }),
         ...(process.argv[1] !== undefined && { workerEntry: process.argv[1] }),
         ...(options.publish !== undefined && { publish: resolve(context.cwd, options.publish) }),
+      }).catch(async (error: unknown) => {
+        if (!(error instanceof Error) || error.name !== 'HomeInUse') throw error;
+        throw await alreadyUp(context.places.adminSocket, error);
       });
       if (wantsJson(command)) printJson(context, gateway.summary);
-      else context.print(describeStart(context, gateway.summary));
+      else context.print(describeStart(context, gateway.summary, options.verbose === true));
       await serveUntilSignal(gateway, context, process as Signals);
     });
 }
 
-export function describeStart(context: Pick<CliContext, 'colors'>, summary: StartSummary): string {
+/** Who has the place that was wanted: of no use to nobody who does not know which process it is. */
+async function alreadyUp(adminSocket: string, cause: Error): Promise<CommandFailed> {
+  const { whoListens } = await import('./steps/who-listens.ts');
+  const who = await whoListens(adminSocket);
+  if (who === null) return new CommandFailed(exitCode.failure, cause.message);
+  const since = who.since === null ? '' : `, since ${who.since.toISOString().replace(/\.\d+Z$/, 'Z')}`;
+  const command = who.command === '' ? '' : ` (${printable(who.command)})`;
+  return new CommandFailed(
+    exitCode.failure,
+    `a gateway is up already: process ${who.pid}${command}${since}; its admin socket is ${printable(adminSocket)}`,
+    `Use it: sallyport list, sallyport watch. To stop it: kill ${who.pid}. For a second one beside it: SALLYPORT_HOME=DIRECTORY sallyport up`,
+  );
+}
+
+/** A screen. `isFull`: every control with its words. */
+export function describeStart(context: Pick<CliContext, 'colors'>, summary: StartSummary, isFull = false): string {
   const { colors } = context;
   const lines = [colors.bold('Sallyport is up.'), ''];
   const fact = (name: string, text: string) => lines.push(`  ${name.padEnd(12)} ${text}`);
@@ -73,27 +93,42 @@ export function describeStart(context: Pick<CliContext, 'colors'>, summary: Star
       `${printable(summary.dashboard)}  ${colors.dim('(good for one visit; another: sallyport dashboard)')}`,
     );
   }
-  lines.push('', 'Controls');
-  for (const { name, live, detail } of summary.controls) {
+  const live = summary.controls.filter((control) => control.live);
+  lines.push(
+    '',
+    isFull ? 'Controls' : `Controls: ${live.length} of ${summary.controls.length} live (--verbose: each of them)`,
+  );
+  for (const { name, live, detail } of isFull
+    ? summary.controls
+    : summary.controls.filter((control) => !control.live)) {
     const state = live ? colors.green('live') : colors.red('OFF ');
     lines.push(`  ${state}  ${printable(name).padEnd(12)} ${colors.dim(printable(detail))}`.trimEnd());
   }
   lines.push('', 'Credentials');
   if (summary.credentials.length === 0) lines.push('  none configured');
-  for (const one of summary.credentials) {
+  const empty = isFull ? [] : summary.credentials.filter(waitsForValue);
+  for (const one of summary.credentials.filter((one) => !empty.includes(one))) {
     const { name, source } = one;
     const state = stateOfCredential(one);
     const color = state === 'missing' || state === 'unreadable' ? colors.yellow : colors.green;
-    const todo =
-      state === 'missing' && source === 'memory' ? colors.dim(`  sallyport secret set ${printable(name)} < file`) : '';
+    const todo = waitsForValue(one) ? colors.dim(`  sallyport secret set ${printable(name)} < file`) : '';
     lines.push(`  ${color(state.padEnd(10))}  ${printable(name).padEnd(12)} ${printable(source)}${todo}`);
     if (one.error) lines.push(`              ${colors.yellow('problem')}  ${printable(one.error)}`);
+  }
+  if (empty.length > 0) {
+    lines.push(`  ${colors.yellow('missing')}     ${empty.map(({ name }) => printable(name)).join(', ')}`);
+    lines.push(`              ${colors.dim(`sallyport secret set ${printable(empty[0]!.name)} < file`)}`);
   }
   for (const warning of summary.warnings) {
     lines.push('', `${colors.yellow('warning')} ${warning.split('\n').map(printable).join('\n        ')}`);
   }
   lines.push('', colors.dim('Let a sandbox in: sallyport register --ip ADDRESS'));
   return lines.join('\n');
+}
+
+/** In the memory of the gateway, and nobody has set it: all of these are told in one line. */
+function waitsForValue(one: StartCredential): boolean {
+  return one.source === 'memory' && stateOfCredential(one) === 'missing';
 }
 
 /** Resolves when the gateway has stopped. */

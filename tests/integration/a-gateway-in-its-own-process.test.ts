@@ -61,6 +61,14 @@ async function overSocket(socketPath: string): Promise<string> {
 const adminSocket = (): string => `${command.home}/state/run/admin.sock`;
 
 describe('the commands, against a gateway in its own process', () => {
+  test('a second `up` says who is there already', async () => {
+    const { code, stderr } = await command.run(['up']);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`a gateway is up already: process ${gateway.child.pid} (sallyport up), since 20`);
+    expect(stderr).toContain(`its admin socket is ${adminSocket()}`);
+    expect(stderr).toContain(`To stop it: kill ${gateway.child.pid}.`);
+  });
+
   test('a sandbox is let in, listed, and the journal follows what it does', async () => {
     expect((await command.run(['register', '--ip', '127.0.0.1', '--id', 'mine'])).code).toBe(0);
     expect((await command.run(['list'])).stdout).toContain('mine');

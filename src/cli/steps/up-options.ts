@@ -13,6 +13,7 @@ export interface UpOptions {
   readonly listenGateway?: readonly string[];
   readonly publish?: string;
   readonly refuseCredentialVariables?: boolean;
+  readonly verbose?: boolean;
 }
 
 export function addUpOptions(command: Command): Command {
@@ -22,7 +23,8 @@ export function addUpOptions(command: Command): Command {
     .option('--listen-mtls <ADDRESS:PORT>', `mTLS door, ${place}`, collect)
     .option('--listen-gateway <ADDRESS>', `DNS and transparent door, ${place}`, collect)
     .option('--publish <DIR>', 'put the CA certificate and a bundle with it there, for sandboxes to read')
-    .option('--refuse-credential-variables', 'do not start with a credential in the environment');
+    .option('--refuse-credential-variables', 'do not start with a credential in the environment')
+    .option('-v, --verbose', 'print every control, not only those that are off');
 }
 
 /** Null: the file's doors are the ones. */

@@ -3,6 +3,7 @@
 import { CommanderError } from 'commander';
 import { AdminRefused, GatewayUnreachable } from '../../gateway/admin/admin-client.ts';
 import { InsecurePlaceError } from '../../kit/files/secure-directory.ts';
+import { systemSentence } from './system-error.ts';
 
 export const exitCode = {
   ok: 0,
@@ -70,6 +71,8 @@ export function judgeError(error: unknown): CommandVerdict {
     return { code: exitCode.usage, message: error.message, hint: String(error.hint) };
   }
   if (error instanceof InsecurePlaceError) return { code: exitCode.usage, message: error.message, hint: '' };
+  const system = systemSentence(error);
+  if (system !== null) return { code: exitCode.failure, message: system.message, hint: system.hint };
   // Errors of other rooms say what to do in `hint`.
   const hint = error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? error.hint : '';
   return { code: exitCode.failure, message: error instanceof Error ? error.message : String(error), hint };

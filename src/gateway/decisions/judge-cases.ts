@@ -74,7 +74,10 @@ export async function judgeCase(policy: CompiledPolicy, { asked, sandbox: rights
     const askedBy = first?.askedBy ?? second.askedBy;
     const isAsked = askedBy !== null;
     // A person is asked before the body is read.
-    if (asked.kind === 'request' && !isAsked && open !== null) leaveToTheDoor(permission);
+    if (asked.kind === 'request' && !isAsked && open !== null) {
+      if (asked.body === null) throw new Undecided(open.reason, rule, open.hint);
+      leaveToTheDoor(permission);
+    }
     return {
       outcome: isAsked ? 'ask' : 'allowed',
       code: null,

@@ -17,7 +17,8 @@ export interface CaseRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
-  readonly body: string;
+  /** Null: none is given. A case of a file always has one. */
+  readonly body: string | null;
 }
 
 /** A push as far as it can be told without a server: what it does to one ref, and what it is said to change. */

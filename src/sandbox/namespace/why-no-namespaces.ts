@@ -35,6 +35,13 @@ function reasonFor(said: string, { setting, isRoot, isContainer }: AskedMachine)
       reason: 'AppArmor keeps ordinary users from it (kernel.apparmor_restrict_unprivileged_userns is 1)',
       fix: change('kernel.apparmor_restrict_unprivileged_userns', 0),
     };
+  // What the kernel calls "No space left on device" has nothing to do with a disk.
+  if (/No space left on device|ENOSPC/.test(said))
+    return {
+      reason:
+        'it makes no more namespaces: those of other sandboxes, containers or browsers use them up, or they are nested too deep',
+      fix: `end some of them, or raise the limits: ${sudo}sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000`,
+    };
   if (isContainer)
     return {
       reason: 'it is a container, and the way it was started forbids namespaces in it',

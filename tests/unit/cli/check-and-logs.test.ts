@@ -65,6 +65,75 @@ describe('sallyport check', () => {
   });
 });
 
+describe('sallyport check, said wrongly or without a gateway', () => {
+  test.each([
+    ['example.com', 'https://example.com/'],
+    ['example.com/v1?x=1', 'https://example.com/v1?x=1'],
+    ['//example.com', 'https://example.com/'],
+    ['localhost:8080', 'https://localhost:8080/'],
+  ])('%s lacks a scheme: wrong usage, and what to say', async (url, whole) => {
+    const { code, err } = await run('check', 'get', url);
+    expect(code).toBe(2);
+    expect(err).toBe(`sallyport: ${url} is no whole URL: https:// is missing\nSay: sallyport check GET ${whole}\n`);
+    expect(gateway.ports.checks).toEqual([]);
+  });
+
+  const alone = (cwd: string, ...argv: string[]) =>
+    runWith(argv, { home: join(cwd, 'no-gateway'), cwd, env: { HOME: cwd } });
+
+  test('where no gateway runs, the configuration that it would use is asked, and that is said', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sallyport-check-'));
+    const file = join(folder, 'sallyport.yaml');
+    writeFileSync(file, 'version: 1\nallow:\n  - host: allowed.example\n    methods: [GET]\n  - preset: github\n');
+    const allowed = await alone(folder, 'check', 'GET', 'https://allowed.example/v1');
+    expect(allowed).toMatchObject({ code: 0, err: `No gateway runs here: this is judged by ${file}.\n` });
+    expect(allowed.out).toMatch(/^allowed\n +rule +allow\[0\]/);
+    const refused = await alone(folder, 'check', 'POST', 'https://allowed.example/v1', '--json');
+    expect(refused.code).toBe(3);
+    expect(JSON.parse(refused.out)).toMatchObject({ allowed: false, status: 403, code: 'method.not-allowed' });
+    const open = await alone(folder, 'check', 'POST', 'https://api.github.com/graphql');
+    expect(open.code).toBe(6);
+    expect(open.out).not.toContain('cases');
+    const other = join(folder, 'other.yaml');
+    writeFileSync(other, 'version: 1\nallow:\n  - host: other.example\n');
+    const named = await alone(folder, 'check', 'GET', 'https://other.example/', '--config', other);
+    expect(named).toMatchObject({ code: 0, err: `Not the running gateway is asked: this is judged by ${other}.\n` });
+    writeFileSync(other, 'nope: 1\n');
+    expect(await alone(folder, 'check', 'GET', 'https://other.example/', '--config', other)).toMatchObject({ code: 2 });
+    // Who a sandbox is, only a gateway knows.
+    const sandbox = await alone(folder, 'check', 'GET', 'https://allowed.example/', '--sandbox', 'sbx_1');
+    expect(sandbox).toMatchObject({ code: 4, out: '' });
+    rmSync(folder, { recursive: true });
+  });
+
+  test('config check takes the file as other commands do', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sallyport-check-'));
+    writeFileSync(join(folder, 'mine.yaml'), 'nope: 1\n');
+    const errors = await alone(folder, 'config', 'check', '--config', 'mine.yaml');
+    expect(errors).toMatchObject({ code: 2, err: '2 errors: this configuration would be refused.\n' });
+    expect(errors.out).toContain('mine.yaml:1:1: nope: unknown key');
+    expect((await alone(folder, 'config', 'check', 'a.yaml', '--config', 'b.yaml')).err).toContain(
+      'two files are named',
+    );
+    rmSync(folder, { recursive: true });
+  });
+
+  test('logs without records says so, whether a gateway ever ran or not', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sallyport-logs-'));
+    const never = await alone(folder, 'logs');
+    expect(never).toMatchObject({ code: 0, out: '' });
+    expect(never.err).toContain('There are no records yet: nothing has gone through a door here.');
+    expect(never.err).toContain('sallyport run -- COMMAND');
+    mkdirSync(join(folder, 'no-gateway', 'journal'), { recursive: true, mode: 0o700 });
+    const filtered = await alone(folder, 'logs', '--refused', '--sandbox', 'sbx_1');
+    expect(filtered).toMatchObject({
+      code: 0,
+      err: 'There is no record of a refusal of sbx_1. All records: sallyport logs\n',
+    });
+    rmSync(folder, { recursive: true });
+  });
+});
+
 describe('sallyport logs', () => {
   const record = {
     seq: 1,
@@ -125,7 +194,6 @@ describe('sallyport logs', () => {
   test('where no gateway runs any more, what it left on disk is read', async () => {
     const home = mkdtempSync(join(tmpdir(), 'sallyport-logs-'));
     try {
-      expect((await runWith(['logs'], { home })).code).toBe(4);
       const { path } = journalFile(join(home, 'journal'), 1);
       mkdirSync(join(home, 'journal'));
       writeFileSync(path, `${JSON.stringify(record)}\n${JSON.stringify({ ...record, seq: 2, sandbox: 'sbx_2' })}\n`);

@@ -1,4 +1,7 @@
+import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { createContext } from '../../../src/cli/cli-context.ts';
+import { buildProgram, withSeparator } from '../../../src/cli/program.ts';
 import { runWith } from './command-line.ts';
 
 const commands = [
@@ -44,5 +47,33 @@ describe('every command explains itself', () => {
     const option = await runWith(['list', '--frobnicate']);
     expect(option.code).toBe(2);
     expect(option.err).toContain('--frobnicate');
+  });
+
+  test('the help of all of it is grouped by task', async () => {
+    const { out } = await runWith(['--help']);
+    const groups = ['Work:', 'Policy:', 'Credentials:', 'A gateway of its own:', 'Is it right?', 'This machine:'];
+    expect(out.match(/^\S.*[:?]$/gm)).toEqual(['Options:', ...groups, 'Examples:', 'Environment:', 'Exit codes:']);
+    expect(out).not.toContain('\nCommands:');
+    expect(out).not.toMatch(/^ {2}worker/m);
+  });
+});
+
+describe('what stands behind the command of run is its own', () => {
+  const program = buildProgram(
+    createContext({ env: {}, cwd: '/', stdin: Readable.from([]), stdout: process.stdout, stderr: process.stderr }),
+  );
+  test.each([
+    ['run bash -c x', 'run -- bash -c x'],
+    ['run --repo a/b -q claude --json -p hi', 'run --repo a/b -q -- claude --json -p hi'],
+    ['run --repo=a/b claude --repo c/d', 'run --repo=a/b -- claude --repo c/d'],
+    ['--json run npm test -- --watch', '--json run -- npm test -- --watch'],
+    ['run -- bash -c x', 'run -- bash -c x'],
+    ['run --repo a/b -- bash', 'run --repo a/b -- bash'],
+    ['run --help', 'run --help'],
+    ['run', 'run'],
+    ['list --json', 'list --json'],
+    ['secret set run bash -c', 'secret set run bash -c'],
+  ])('%s', (typed, meant) => {
+    expect(withSeparator(typed.split(' '), program).join(' ')).toBe(meant);
   });
 });

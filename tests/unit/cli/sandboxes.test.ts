@@ -186,7 +186,14 @@ describe('sallyport list, renew and unregister', () => {
   });
 
   test('without a gateway every command ends with 4 and says how to start one', async () => {
-    for (const argv of [['list'], ['register'], ['unregister', 'a'], ['renew', 'a'], ['logs'], ['secret', 'list']]) {
+    for (const argv of [
+      ['list'],
+      ['register'],
+      ['unregister', 'a'],
+      ['renew', 'a'],
+      ['logs', '-f'],
+      ['secret', 'list'],
+    ]) {
       const { code, out, err } = await runWith(argv);
       expect([argv, code, out]).toEqual([argv, 4, '']);
       expect(err).toContain('Start it with: sallyport up');

@@ -57,8 +57,32 @@ function fakeGateway(): {
 }
 
 describe('sallyport up says what is live', () => {
-  test('doors, controls that are live and that are not, credentials and what to do, warnings', () => {
-    const text = describeStart({ colors: picocolors.createColors(false) }, summary);
+  test('a screen: what is off, what is missing and what to do; the rest is counted', () => {
+    const controls = [...Array(19).keys()].map((n) => ({
+      name: `control-${n}`,
+      live: n !== 7,
+      detail: 'd'.repeat(60),
+    }));
+    const credentials = ['openai', 'google', 'github'].map((name) => ({ name, source: 'memory', set: false }));
+    const text = describeStart(
+      { colors: picocolors.createColors(false) },
+      { ...summary, controls, credentials: [...summary.credentials, ...credentials] },
+    );
+    expect(text.split('\n').length).toBeLessThan(24);
+    for (const part of [
+      'proxy 127.0.0.1:8080',
+      'Controls: 18 of 19 live (--verbose: each of them)\n  OFF   control-7',
+      'missing     anthropic, openai, google, github\n              sallyport secret set anthropic < file',
+      'problem  /run/x does not exist',
+      'warning listen.dashboard',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).not.toContain('control-8');
+  });
+
+  test('--verbose: doors, controls that are live and that are not, credentials and what to do, warnings', () => {
+    const text = describeStart({ colors: picocolors.createColors(false) }, summary, true);
     for (const part of [
       'proxy 127.0.0.1:8080',
       '/home/u/run/admin.sock',

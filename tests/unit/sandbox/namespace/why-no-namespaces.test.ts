@@ -7,9 +7,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { whyNoNamespaces } from '../../../../src/sandbox/namespace/why-no-namespaces.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-const said = 'unshare: unshare failed: No space left on device';
+const refused = 'unshare: unshare failed: Operation not permitted';
+const full = 'unshare: unshare failed: No space left on device';
 
 const cases = [
+  {
+    name: 'what the kernel calls a full device',
+    value: '',
+    isRoot: false,
+    message: 'it makes no more namespaces: those of other sandboxes, containers or browsers use them up',
+    hint: 'end some of them, or raise the limits: sudo sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000',
+  },
   {
     name: 'user.max_user_namespaces',
     value: '0',
@@ -49,19 +57,21 @@ const cases = [
     name: 'nothing that is known',
     value: '',
     isRoot: false,
-    message: said,
+    message: refused,
     hint: 'user, network, process and mount namespaces must be allowed',
   },
 ];
 
+const saidOf = (name: string) => (name === 'what the kernel calls a full device' ? full : refused);
+
 function explain({ name, value, isRoot }: (typeof cases)[number]) {
   const setting = (asked: string) => (asked === name ? value : null);
-  return whyNoNamespaces(`${said}\n`, { setting, isRoot, isContainer: name === 'a container' });
+  return whyNoNamespaces(`${saidOf(name)}\n`, { setting, isRoot, isContainer: name === 'a container' });
 }
 
 test.each(cases)('$name in the way (as root: $isRoot) is a sentence and one command', (each) => {
   const error = explain(each);
-  expect(error.message).toBe(`this machine does not let you make a sandbox: ${each.message}`);
+  expect(error.message).toContain(`this machine does not let you make a sandbox: ${each.message}`);
   expect(error.hint.slice(0, each.hint.length)).toBe(each.hint);
 });
 
@@ -90,7 +100,7 @@ describe('./sallyport, before it has installed anything,', () => {
       'id() { echo "$who"; }; who="$3"; why_no_namespaces "$4"',
     ].join('\n');
     const marks = name === 'a container' ? 'container' : 'none';
-    const words = ['-c', script, 'bash', settings, marks, isRoot ? '0' : '1000', said];
+    const words = ['-c', script, 'bash', settings, marks, isRoot ? '0' : '1000', saidOf(name)];
     const { message, hint } = explain(each);
     expect(execFileSync('bash', words, { encoding: 'utf8' })).toBe(`${message}\n${hint}\n`);
   });
