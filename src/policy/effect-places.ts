@@ -4,6 +4,8 @@ import type { AllowRule, CredentialSpec, EffectPaths, HostPattern, Placement } f
 import { HostIndex } from './host-index.ts';
 import type { PresetCatalog } from './schema/presets.ts';
 
+const maxRemembered = 4096;
+
 export function effectsByHost(effects: readonly EffectPaths[]): (host: string) => readonly EffectPaths[] {
   const index = new HostIndex<EffectPaths>();
   // Names with a wildcard within, which the index does not know: a handful.
@@ -14,9 +16,16 @@ export function effectsByHost(effects: readonly EffectPaths[]): (host: string) =
       else within.push([host, one]);
     }
   }
+  // Asked for every request. Bounded, as the index is.
+  const remembered = new Map<string, readonly EffectPaths[]>();
   return (host) => {
+    const known = remembered.get(host);
+    if (known !== undefined) return known;
     const more = within.filter(([pattern]) => pattern.covers(host)).map(([, one]) => one);
-    return more.length === 0 ? index.find(host) : [...index.find(host), ...more];
+    const found = more.length === 0 ? index.find(host) : [...index.find(host), ...more];
+    if (remembered.size >= maxRemembered) remembered.clear();
+    remembered.set(host, found);
+    return found;
   };
 }
 

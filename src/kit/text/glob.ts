@@ -30,7 +30,9 @@ function matcherOf(text: string, tokens: Int32Array): Glob['covers'] {
   const prefix = text.slice(0, star);
   // `/v1/**` is everything below /v1/, not /v1 itself.
   if (star === text.length - 2 && text.endsWith('/**')) return (name) => name.startsWith(prefix);
-  return (name) => name.startsWith(prefix) && runStates(tokens, name).includes(tokens.length);
+  // What stands behind the last star is literal. Most names are told apart by their ends alone.
+  const suffix = text.slice(text.lastIndexOf('*') + 1);
+  return (name) => name.startsWith(prefix) && name.endsWith(suffix) && runStates(tokens, name).includes(tokens.length);
 }
 
 function tokenize(text: string): Int32Array {

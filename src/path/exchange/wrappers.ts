@@ -57,7 +57,9 @@ export function addWrapper<Flow extends Wrappable>(
   wrap: Wrap,
 ): Flow {
   if (flow[name] !== undefined) throw new Error(`the exchange is ${name} already`);
-  return Object.assign(flow, { [name]: wrap });
+  const open: { -readonly [Name in keyof Wrappable]: Wrappable[Name] } = flow;
+  open[name] = wrap;
+  return flow;
 }
 
 /** The exchange as whoever comes now has to use it: with all the wrappers that there are by now. */

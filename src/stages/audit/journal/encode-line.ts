@@ -1,124 +1,101 @@
 // One record as its line of JSON. Requests are by far the most, and JSON.stringify looks at every key of every one anew:
-// their shape is known, so it is written out. A test holds it to JSON.stringify.
+// their shape is known, so it is written out. What is as it was in the record before is not written out again: requests of one
+// sandbox differ in little. A test holds it to JSON.stringify.
 import { plainText } from './cap-text.ts';
 import type { NoteBody, RecordBody } from './record.ts';
 
-/** Filled and joined for every record: pieces added to a string one by one would each be an object to collect. */
-const pieces: (string | number)[] = [];
-let count = 0;
-
 export function encodeLine(seq: number, prev: string, body: RecordBody | NoteBody): string {
   if ('note' in body) return JSON.stringify({ seq, prev, ...body });
-  count = 0;
-  add('{"seq":');
-  add(seq);
-  add(',"prev":"');
-  add(prev);
-  add('","time":"');
-  add(body.time);
-  add('","id":"');
-  add(body.id);
-  add('","sandbox":');
-  addText(body.sandbox);
-  add(',"door":');
-  addText(body.door);
-  add(',"from":');
-  addText(body.from);
-  add(',"proof":');
-  add(JSON.stringify(body.proof));
-  add(',"method":');
-  addText(body.method);
-  add(',"scheme":"');
-  add(body.scheme);
-  add('","host":');
-  addText(body.host);
-  add(',"port":');
-  add(body.port);
-  add(',"destination":');
-  addText(body.destination);
-  add(',"path":');
-  addText(body.path);
-  add(',"query":');
-  addText(body.query);
-  add(',"kind":"');
-  add(body.kind);
-  add('","git":');
-  addText(body.git);
-  add(',"protocol":"');
-  add(body.protocol);
-  add('","verdict":"');
-  add(body.verdict);
-  add('","status":');
-  add(body.status);
-  add(',"code":');
-  addText(body.code);
-  add(',"rule":');
-  addText(body.rule);
-  add(',"reason":');
-  addText(body.reason);
-  add(',"told":');
-  addText(body.told);
-  add(',"hint":');
-  addText(body.hint);
-  add(',"credential":');
-  addText(body.credential);
-  add(',"upstream":');
-  addText(body.upstream);
-  add(',"bytes_in":');
-  add(body.bytes_in);
-  add(',"bytes_out":');
-  add(body.bytes_out);
-  add(',"scrubbed":');
-  add(body.scrubbed);
-  add(',"incident":');
-  addText(body.incident);
-  add(',"model":');
-  addText(body.model);
-  add(',"tokens_in":');
-  add(body.tokens_in);
-  add(',"tokens_out":');
-  add(body.tokens_out);
-  add(',"cost_usd":');
-  add(body.cost_usd);
-  add(body.tokens_estimated ? ',"tokens_estimated":true' : ',"tokens_estimated":false');
-  add(',"ms":');
-  add(body.ms);
-  add(',"trail":[');
-  addTrail(body.trail);
-  add('],"cut":');
-  addText(body.cut);
-  add(',"merged":');
-  add(body.merged === null ? 'null' : JSON.stringify(body.merged));
-  add('}');
-  // Not emptied first: an array that is emptied gives its store away and grows anew.
-  pieces.length = count;
-  return pieces.join('');
-}
-
-function add(piece: string | number): void {
-  pieces[count++] = piece;
+  const { time, id, path, query, bytes_in, bytes_out, scrubbed, ms, trail, cut, merged } = body;
+  return (
+    `{"seq":${seq},"prev":"${prev}","time":"${time}","id":"${id}",${whoAndWhere(body)}"path":${quoted(path)},` +
+    `"query":${quoted(query)},${whatCameOfIt(body)}"bytes_in":${bytes_in},"bytes_out":${bytes_out},` +
+    `"scrubbed":${scrubbed},${whatItCost(body)}"ms":${ms},"trail":[${steps(trail)}],` +
+    `"cut":${quoted(cut)},"merged":${merged === null ? 'null' : JSON.stringify(merged)}}`
+  );
 }
 
 /** Most texts are plain: then quotes are all they need. */
-function addText(value: string | null): void {
-  if (value === null) add('null');
-  else if (plainText.test(value)) {
-    add('"');
-    add(value);
-    add('"');
-  } else add(JSON.stringify(value));
+function quoted(value: string | null): string {
+  if (value === null) return 'null';
+  return plainText.test(value) ? `"${value}"` : JSON.stringify(value);
+}
+
+let lastPlace: RecordBody | null = null;
+let lastPlaceText = '';
+
+function whoAndWhere(body: RecordBody): string {
+  if (lastPlace !== null && isSamePlace(lastPlace, body)) return lastPlaceText;
+  lastPlaceText =
+    `"sandbox":${quoted(body.sandbox)},"door":${quoted(body.door)},"from":${quoted(body.from)},` +
+    `"proof":${JSON.stringify(body.proof)},"method":${quoted(body.method)},"scheme":"${body.scheme}",` +
+    `"host":${quoted(body.host)},"port":${body.port},"destination":${quoted(body.destination)},`;
+  lastPlace = body;
+  return lastPlaceText;
+}
+
+function isSamePlace(last: RecordBody, body: RecordBody): boolean {
+  return (
+    last.sandbox === body.sandbox &&
+    last.door === body.door &&
+    last.from === body.from &&
+    last.proof === body.proof &&
+    last.method === body.method &&
+    last.scheme === body.scheme &&
+    last.host === body.host &&
+    last.port === body.port &&
+    last.destination === body.destination
+  );
+}
+
+let lastOutcome: RecordBody | null = null;
+let lastOutcomeText = '';
+
+function whatCameOfIt(body: RecordBody): string {
+  if (lastOutcome !== null && isSameOutcome(lastOutcome, body)) return lastOutcomeText;
+  lastOutcomeText =
+    `"kind":"${body.kind}","git":${quoted(body.git)},"protocol":"${body.protocol}","verdict":"${body.verdict}",` +
+    `"status":${body.status},"code":${quoted(body.code)},"rule":${quoted(body.rule)},"reason":${quoted(body.reason)},` +
+    `"told":${quoted(body.told)},"hint":${quoted(body.hint)},"credential":${quoted(body.credential)},` +
+    `"upstream":${quoted(body.upstream)},`;
+  lastOutcome = body;
+  return lastOutcomeText;
+}
+
+function isSameOutcome(last: RecordBody, body: RecordBody): boolean {
+  return (
+    last.kind === body.kind &&
+    last.git === body.git &&
+    last.protocol === body.protocol &&
+    last.verdict === body.verdict &&
+    last.status === body.status &&
+    last.code === body.code &&
+    last.rule === body.rule &&
+    last.reason === body.reason &&
+    last.told === body.told &&
+    last.hint === body.hint &&
+    last.credential === body.credential &&
+    last.upstream === body.upstream
+  );
+}
+
+const costNothing = '"incident":null,"model":null,"tokens_in":0,"tokens_out":0,"cost_usd":0,"tokens_estimated":false,';
+
+function whatItCost({ incident, model, tokens_in, tokens_out, cost_usd, tokens_estimated }: RecordBody): string {
+  const isNothing = tokens_in === 0 && tokens_out === 0 && cost_usd === 0 && !tokens_estimated;
+  if (isNothing && incident === null && model === null) return costNothing;
+  return (
+    `"incident":${quoted(incident)},"model":${quoted(model)},"tokens_in":${tokens_in},"tokens_out":${tokens_out},` +
+    `"cost_usd":${cost_usd},"tokens_estimated":${tokens_estimated},`
+  );
 }
 
 /** Stages and outcomes are names of our own. */
-function addTrail(steps: RecordBody['trail']): void {
-  for (let i = 0; i < steps.length; i++) {
-    const [stage, microseconds, outcome] = steps[i]!;
-    add(i === 0 ? '["' : ',["');
-    add(stage);
-    add('",');
-    add(microseconds);
-    add(',"');
-    add(outcome);
-    add('"]');
+function steps(trail: RecordBody['trail']): string {
+  let text = '';
+  for (let i = 0; i < trail.length; i++) {
+    const [stage, microseconds, outcome] = trail[i]!;
+    text += `${i === 0 ? '' : ','}["${stage}",${microseconds},"${outcome}"]`;
   }
+  return text;
 }

@@ -11,6 +11,7 @@ import { encodeLine } from './encode-line.ts';
 import { JournalDisk, type JournalFs } from './journal-disk.ts';
 import { genesis, hashLine } from './journal-files.ts';
 import { readTail } from './journal-tail.ts';
+import { QueuedLines } from './queued-lines.ts';
 import { isoTime, type NoteBody, type RecordBody } from './record.ts';
 import {
   addLetGo,
@@ -72,7 +73,7 @@ export class Journal {
   #state: JournalState = { kind: 'ok' };
   #seq = 0;
   #hash = genesis;
-  #queue: string[] = [];
+  readonly #queue = new QueuedLines();
   /** Taken from the queue and not yet known to be in the file; with the record that ends it. */
   #batch: { readonly bytes: Buffer; readonly seq: number; readonly hash: string } | null = null;
   #headDue: { readonly seq: number; readonly hash: string } | null = null;
@@ -127,7 +128,7 @@ export class Journal {
 
   /** Records taken but not yet written. */
   get queued(): number {
-    return this.#queue.length;
+    return this.#queue.count;
   }
 
   get fileCount(): number {
@@ -154,22 +155,22 @@ export class Journal {
   /** Chains the record and queues it for this turn of the event loop. Returns its sequence number. */
   append(body: RecordBody | NoteBody): number {
     if (!this.healthy) this.#refuseWhenFull();
-    let line = encodeLine(this.#seq + 1, this.#hash, body);
-    const bytes = Buffer.byteLength(line) + 1;
-    if (this.#fileBytes > 0 && this.#fileBytes + bytes > this.#limits.maxFileBytes) {
+    let line = this.#queue.try(encodeLine(this.#seq + 1, this.#hash, body));
+    if (this.#fileBytes > 0 && this.#fileBytes + line.length + 1 > this.#limits.maxFileBytes) {
       this.#turnToNewFile();
       // A note may have come before it.
-      line = encodeLine(this.#seq + 1, this.#hash, body);
+      line = this.#queue.try(encodeLine(this.#seq + 1, this.#hash, body));
     }
+    const bytes = line.length + 1;
     const seq = ++this.#seq;
     this.#hash = hashLine(line);
-    this.#queue.push(line);
+    this.#queue.add();
     this.#fileBytes += bytes;
     this.lastBytes = bytes;
     if (!this.#scheduled) {
       this.#scheduled = true;
       setImmediate(this.#turn);
-    } else if (this.#queue.length >= maxTurn && this.healthy) this.flush();
+    } else if (this.#queue.count >= maxTurn && this.healthy) this.flush();
     return seq;
   }
 
@@ -203,7 +204,7 @@ export class Journal {
     this.flush();
     clearInterval(this.#sync);
     if (this.#retry !== null) clearTimeout(this.#retry);
-    const unwritten = this.#queue.length + (this.#batch === null ? 0 : 1);
+    const unwritten = this.#queue.count + (this.#batch === null ? 0 : 1);
     if (unwritten > 0) this.#log.error(`the journal is closed with records that the disk did not take`, { unwritten });
     try {
       this.#disk?.close();
@@ -276,6 +277,7 @@ export class Journal {
         this.#rotationDue = false;
         disk.append(bytes);
         this.#batch = null;
+        this.#queue.giveBack(bytes);
         this.#headDue = { seq, hash };
       }
       if (this.#headDue !== null) {
@@ -284,9 +286,8 @@ export class Journal {
         if (this.#goesUpTo > 0) disk.letGo(this.#goesUpTo);
         this.#goesUpTo = 0;
       }
-      if (this.#queue.length === 0) return;
-      this.#batch = { bytes: Buffer.from(`${this.#queue.join('\n')}\n`), seq: this.#seq, hash: this.#hash };
-      this.#queue = [];
+      if (this.#queue.count === 0) return;
+      this.#batch = { bytes: this.#queue.take(), seq: this.#seq, hash: this.#hash };
     }
   }
 
@@ -370,7 +371,7 @@ export class Journal {
     if (this.#state.kind === 'closed') throw new JournalUnavailableError('the audit journal is closed');
     // While it is full, what was under way and the refusals since still have a place, but not for ever.
     const isOver = this.#isFull && this.#fileBytes > 2 * this.#limits.maxFileBytes;
-    if (this.#queue.length < this.#maxQueued && !isOver) return;
+    if (this.#queue.count < this.#maxQueued && !isOver) return;
     this.#lost++;
     throw new JournalUnavailableError(
       `the audit journal cannot be written and ${this.#maxQueued} records already wait: free space in ${this.directory}`,

@@ -29,12 +29,14 @@ export class H1Upstream implements Perishable, KeptUpstream {
   readonly socket: Socket;
   readonly address: string;
   readonly key: string;
+  readonly sandboxId: string;
   /** What `UpstreamPool.era` was when it was dialled. */
   readonly era: number;
   #error: Error | null = null;
 
   constructor(key: string, dialled: Dialled, sweeper: Sweeper, era = 0) {
     this.key = key;
+    this.sandboxId = key.slice(0, key.indexOf(' '));
     this.era = era;
     this.socket = dialled.socket;
     this.address = dialled.address;
@@ -61,10 +63,6 @@ export class H1Upstream implements Perishable, KeptUpstream {
       owner?.onUpstreamClosed(this.#error);
       this.onGone?.(this);
     });
-  }
-
-  get sandboxId(): string {
-    return this.key.slice(0, this.key.indexOf(' '));
   }
 
   letGo(): void {

@@ -7,6 +7,7 @@ import { ClientGone } from '../../../path/exchange/client-gone.ts';
 import type { OutgoingRequest } from '../../../path/exchange/outgoing-request.ts';
 import type { Forwarded } from '../../../path/flow.ts';
 import type { Wrapped } from './relay-settings.ts';
+import type { RetryAnswer } from './retry-answer.ts';
 import type { RetryExchange } from './retry-exchange.ts';
 
 /** A client waits for its answer meanwhile, and gives up some time. */
@@ -15,7 +16,7 @@ const renewTimeoutMs = 20_000;
 type Renew = NonNullable<OutgoingRequest['renew']>;
 
 /** `exchange` is what `send` speaks to. It sends what `renewed` of the flow says, or `outgoing` while there is none. */
-export async function retryUnauthorized(
+export function retryUnauthorized(
   flow: Wrapped,
   exchange: RetryExchange,
   renew: Renew,
@@ -23,14 +24,54 @@ export async function retryUnauthorized(
 ): Promise<Forwarded> {
   // The next request is to have a good credential, even if this one cannot go again.
   exchange.onUnrepeatable = () => void renewed(renew);
-  try {
+  // No async function up to here: nearly every answer is no 401, and this is the hot path.
+  return new Promise((resolve, reject) => {
+    let begun = false;
+    const trySecond = (held: RetryAnswer): void => {
+      if (begun) return;
+      begun = true;
+      resolve(afterUnauthorized({ flow, exchange, renew, send, first, held }));
+    };
     const first = send(flow);
-    await heldOrOver(exchange, first);
-    if (exchange.held === null) return await first;
+    exchange.onEvent = () => {
+      if (exchange.held !== null) trySecond(exchange.held);
+    };
+    first.then(
+      (done) => {
+        if (exchange.held !== null) {
+          trySecond(exchange.held);
+          return;
+        }
+        exchange.letGo();
+        resolve(done);
+      },
+      (error: unknown) => {
+        if (exchange.held !== null) {
+          trySecond(exchange.held);
+          return;
+        }
+        exchange.letGo();
+        reject(error);
+      },
+    );
+  });
+}
+
+interface HeldTry {
+  readonly flow: Wrapped;
+  readonly exchange: RetryExchange;
+  readonly renew: Renew;
+  readonly send: (flow: Wrapped) => Promise<Forwarded>;
+  readonly first: Promise<Forwarded>;
+  readonly held: RetryAnswer;
+}
+
+async function afterUnauthorized({ flow, exchange, renew, send, first, held }: HeldTry): Promise<Forwarded> {
+  try {
     const again = await unlessGone(exchange, renewed(renew));
     flow.trail.mark('renew', again === null ? 'none' : 'ok');
     if (again === null) {
-      if (!exchange.held.hasFailed) exchange.passOn();
+      if (!held.hasFailed) exchange.passOn();
       return await first;
     }
     exchange.repeat();
@@ -39,19 +80,6 @@ export async function retryUnauthorized(
   } finally {
     exchange.letGo();
   }
-}
-
-/** Until the first try has an answer that is held, or is over in any other way. */
-function heldOrOver(exchange: RetryExchange, first: Promise<Forwarded>): Promise<void> {
-  return new Promise((resolve) => {
-    exchange.onEvent = () => {
-      if (exchange.held !== null) resolve();
-    };
-    first.then(
-      () => resolve(),
-      () => resolve(),
-    );
-  });
 }
 
 async function unlessGone<T>(exchange: RetryExchange, pending: Promise<T>): Promise<T> {

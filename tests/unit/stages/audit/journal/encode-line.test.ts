@@ -59,4 +59,18 @@ describe('a record is one line of JSON', () => {
       { numRuns: 500 },
     );
   });
+
+  test('what was the same in the record before is written as it is now', () => {
+    const asJson = (body: RecordBody): string => JSON.stringify({ seq: 1, prev: '', ...body });
+    fc.assert(
+      fc.property(record, record, (one, other) => {
+        for (const key of Object.keys(one) as (keyof RecordBody)[]) {
+          for (const body of [one, { ...one, [key]: other[key] }, one]) {
+            expect(encodeLine(1, '', body)).toBe(asJson(body));
+          }
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
 });
