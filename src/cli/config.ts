@@ -61,9 +61,10 @@ Examples:
 }
 
 async function approve(context: CliContext, named: string | undefined): Promise<void> {
-  const [{ findConfigFile }, { approveConfig, doubtOf }, { thisMachine }] = await Promise.all([
+  const [{ findConfigFile }, { approveConfig, doubtOf }, { noteFollowed }, { thisMachine }] = await Promise.all([
     import('../policy/load/load-policy.ts'),
     import('../sandbox/traps/written-folders.ts'),
+    import('../sandbox/traps/followed-text.ts'),
     import('../policy/load/machine-files.ts'),
   ]);
   const { env, cwd, places } = context;
@@ -75,6 +76,7 @@ async function approve(context: CliContext, named: string | undefined): Promise<
   // Between the reading and the word it could be another one.
   if (doubt.isStillWritable) throw new CommandFailed(exitCode.failure, doubt.what, doubt.hint);
   approveConfig(places.home, file);
+  noteFollowed(places.home, file);
   context.print(`${context.colors.green('approved')} ${printable(file)}: a gateway that uses it loads it again.`);
 }
 

@@ -7,6 +7,7 @@ import { pathOutside } from '../kit/process/path-outside.ts';
 import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { SandboxRegistrar, SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
+import { approvingPerson } from './steps/approve-edit.ts';
 import { credentialTroubles } from './steps/credential-states.ts';
 import { addRightsOptions, asRights, gather, type RightsOptions } from './steps/rights-options.ts';
 import { describeRefusals, describeRun, type RefusedSummary } from './steps/run-report.ts';
@@ -176,7 +177,7 @@ async function stopOwn(own: Promise<OwnGateway> | null): Promise<void> {
 
 async function startOwn(context: CliContext, options: RunOptions): Promise<OwnGateway> {
   const { checkConfigIsTheUsers } = await import('../gateway/config/trusted-config.ts');
-  await checkConfigIsTheUsers(context, options.config);
+  await checkConfigIsTheUsers(context, options.config, approvingPerson(context));
   const { startOwnGateway } = await import('../gateway/own-gateway.ts');
   const dashboard = options.dashboard === true;
   return startOwnGateway({ home: context.places.home, config: options.config, userKeys: true, dashboard });

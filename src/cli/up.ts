@@ -6,6 +6,7 @@ import { checkConfigIsTheUsers } from '../gateway/config/trusted-config.ts';
 import type { Gateway, StartCredential, StartSummary } from '../gateway/contract.ts';
 import { loadService } from '../gateway/load-service.ts';
 import type { CliContext } from './cli-context.ts';
+import { approvingPerson } from './steps/approve-edit.ts';
 import { stateOfCredential } from './steps/credential-states.ts';
 import { addUpOptions, listenOf, refuseCredentialVariables, type UpOptions } from './steps/up-options.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
@@ -42,7 +43,7 @@ Examples:
   sallyport up --listen-proxy 172.30.0.0/24:8080 --publish /handover   in a container: the address it has in that subnet`,
     )
     .action(async (options: UpOptions, command: Command) => {
-      await checkConfigIsTheUsers(context, options.config);
+      await checkConfigIsTheUsers(context, options.config, approvingPerson(context));
       const listen = await listenOf(options);
       const start = await loadService();
       const gateway = await start({

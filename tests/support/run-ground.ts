@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { copyBuiltDist, nodeFlags } from './built-dist.ts';
 import { asUser } from './namespace.ts';
+import { type PtyRun, type PtyStep, runAtTerminal } from './pty.ts';
 import { type ClientRun, runClient } from './run-client.ts';
 
 export type RunUser = 'root' | 'an ordinary user';
@@ -40,6 +41,8 @@ export interface RunGround {
   sallyport(user: RunUser, args: readonly string[], options?: RunOptions): Promise<ClientRun>;
   /** Starts it and does not wait. */
   start(user: RunUser, args: readonly string[], options?: RunOptions): RunningCommand;
+  /** `sallyport …` at a terminal, where somebody types. */
+  atTerminal(user: RunUser, args: readonly string[], steps: readonly PtyStep[], options?: RunOptions): Promise<PtyRun>;
   /** Every record that the user's gateways have written. */
   journal(user: RunUser): Record<string, unknown>[];
   remove(): void;
@@ -102,6 +105,10 @@ export function makeRunGround(config: Readonly<Record<string, unknown>>): RunGro
       }
       const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
       return { pid: child.pid!, output: () => text, ended, kill: (signal) => child.kill(signal) };
+    },
+    atTerminal(user, args, steps, options = {}) {
+      const { cwd, env } = surroundings(user, options);
+      return runAtTerminal(commandOf(user, args), steps, { folder: cwd, environment: env });
     },
     journal: (user) => readJournals(folderOf(user, 'home/state')),
     remove: () => rmSync(ground, { recursive: true, force: true }),

@@ -4,6 +4,22 @@ import { createInterface } from 'node:readline';
 import type { Input } from '../cli-context.ts';
 import { CommandFailed, exitCode } from './exit-code.ts';
 
+/** One key, without Enter; the end of the input is none. `show` asks: by then Ctrl-C is a key too, and ends nothing half-way. */
+export async function askKey(stdin: Input, show: () => void): Promise<string> {
+  stdin.setRawMode?.(true);
+  try {
+    show();
+    return await new Promise<string>((resolve) => {
+      stdin.once('data', (typed: Buffer | string) => resolve(String(typed).slice(0, 1)));
+      stdin.once('end', () => resolve(''));
+      stdin.resume();
+    });
+  } finally {
+    stdin.setRawMode?.(false);
+    stdin.pause();
+  }
+}
+
 export interface Prompts {
   /** What was typed, trimmed; `otherwise` for nothing. The end of the input ends the command: nothing was done yet. */
   ask(question: string, otherwise: string): Promise<string>;

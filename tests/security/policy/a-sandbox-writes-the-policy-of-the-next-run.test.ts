@@ -42,10 +42,27 @@ describe('a sallyport.yaml that a sandbox wrote below its project', () => {
     const second = await run(['run'], 'curl -sS https://api.example.com/');
     expect([second.code, second.stdout]).toEqual([2, '']);
     expect(second.stderr).toContain('the sandbox may have written it');
-    expect(second.stderr).toContain('--config');
+    expect(second.stderr).toContain(`sallyport config approve '${join(below(), 'sallyport.yaml')}'`);
     const up = await ground.sallyport('root', ['up'], settings());
     expect(up.code).toBe(2);
     expect(existsSync(marker)).toBe(false);
+  });
+
+  test('is shown to a person at a terminal, who follows it by one key or does not', async () => {
+    const asks = { wait: 'y follows it, any other key stops here.' };
+    const command = ['run', '--', 'sh', '-c', 'echo begun; curl -sS -m 5 https://api.example.com/'];
+    for (const key of ['n', '\r', '\x03']) {
+      const no = await ground.atTerminal('root', command, [asks, { type: key }], settings());
+      expect([no.missed, no.code], JSON.stringify(key)).toEqual([null, 2]);
+      expect(no.screen).toContain('It says:');
+      expect(no.screen).toContain('+ allow: [{ host: api.example.com }]');
+      expect(no.screen).not.toContain('begun');
+    }
+    expect(existsSync(marker)).toBe(false);
+    const yes = await ground.atTerminal('root', command, [asks, { type: 'y' }, { wait: 'begun' }], settings());
+    expect([yes.missed, yes.code]).toEqual([null, 0]);
+    expect(existsSync(marker)).toBe(true);
+    rmSync(marker);
   });
 
   test('is followed when the user names it, and from then on, since it is guarded: the trap is real', async () => {
