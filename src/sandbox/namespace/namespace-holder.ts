@@ -20,6 +20,8 @@ export interface NamespaceHolderOptions {
 
 export interface NamespaceHolder {
   readonly process: ChildProcess;
+  /** The command's standard error; null: it has ours. */
+  readonly errors: Readable | null;
   readonly pid: number;
   /** Code when every process below the holder is gone; 128 + n after a signal. */
   readonly ended: Promise<number>;
@@ -53,7 +55,8 @@ export const release = 7;
 export const commandErrors = 8;
 const guardErrors = 9;
 const orders = 3;
-const reports = 4;
+/** Where the command's standard error comes in: our own 2 is ours from the first program on, also for what `unshare` says. */
+const givenErrors = 4;
 
 /** Written to 2 as a line of its own when the command is about to be started. */
 export const startedMark = 'sallyport: the command starts';
@@ -71,8 +74,7 @@ export async function holdNamespace(options: NamespaceHolderOptions): Promise<Na
   const dieWithParent = [setpriv, '--pdeathsig', 'SIGKILL', '--'];
 
   const first = [
-    // From here on 2 is ours: what goes wrong becomes an error in words instead of noise on the user's terminal.
-    `exec ${commandErrors}>&2 2>&${reports} ${reports}>&-`,
+    `exec ${commandErrors}>&${givenErrors} ${givenErrors}>&-`,
     'set -e',
     ...(options.setUp ?? []),
     `echo ${quoteForShell(readyMark)} >&2`,
@@ -106,8 +108,9 @@ function spawnWithout(program: string, args: readonly string[], stdio: SandboxSt
   const standard = stdio === 'terminal' ? 'inherit' : 'pipe';
   const nothing = openSync('/dev/null', 'r+');
   try {
-    const descriptors: ('inherit' | 'pipe' | 'ignore' | number)[] = [standard, standard, standard];
-    descriptors.push('pipe', 'pipe', 'pipe', 'pipe', 'pipe');
+    // On 2 what goes wrong becomes an error in words instead of noise on the user's terminal.
+    const descriptors: ('inherit' | 'pipe' | 'ignore' | number)[] = [standard, standard, 'pipe', 'pipe'];
+    descriptors.push(stdio === 'terminal' ? 2 : 'pipe', 'pipe', 'pipe', 'pipe');
     for (const fd of inheritedDescriptors()) {
       while (descriptors.length <= fd) descriptors.push('ignore');
       if (fd > release) descriptors[fd] = nothing;
@@ -140,6 +143,7 @@ async function watch(child: ChildProcess): Promise<NamespaceHolder> {
   if (!(await report.until(readyMark, ended))) throw whyNoNamespaces(report.without(readyMark));
   return {
     process: child,
+    errors: (child.stdio as unknown[])[givenErrors] as Readable | null,
     pid: child.pid as number,
     ended,
     kill,
@@ -174,7 +178,7 @@ function watched(child: ChildProcess) {
   ) as [Writable, Writable, Writable, Writable];
   // When the holder is gone a write fails: the end of the process says so already.
   for (const stream of [script, first, second, go]) stream.on('error', () => {});
-  return { ended, script, first, second, go, report: new HolderReport(streams[reports] as Readable) };
+  return { ended, script, first, second, go, report: new HolderReport(child.stderr as Readable) };
 }
 
 function cannotSetUp(said: string): LaunchError {

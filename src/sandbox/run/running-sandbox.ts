@@ -8,7 +8,8 @@ export function runningIn(
   stdio: SandboxStdio,
   findCommand: () => number | null,
 ): RunningSandbox {
-  const { stdin, stdout, stderr } = holder.process;
+  const { stdin, stdout } = holder.process;
+  const stderr = holder.errors;
   return {
     ended: holder.ended,
     signal(signal) {
