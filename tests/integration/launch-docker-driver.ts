@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import type { SandboxPlan } from '../../src/sandbox/run/sandbox-plan.ts';
+import { layKoffiBeside } from '../support/koffi-beside.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
 
 export interface DockerDriver {
@@ -22,10 +23,12 @@ export interface DockerDriver {
 }
 
 const source = `
-import { createDockerLauncher } from './docker.mjs';
+import { closeNamespaceHandles, createDockerLauncher, openNamespaceDoor } from './docker.mjs';
 const [image, stdio, plan] = process.argv.slice(2);
 console.error('began');
 const prepared = await createDockerLauncher({ image, environment: process.env }).prepare(stdio);
+// As the gateway does: every address becomes local.
+closeNamespaceHandles(await openNamespaceDoor({ pid: prepared.pid, ports: [] }));
 console.error('prepared');
 const running = await prepared.start(JSON.parse(plan));
 console.error('started');
@@ -35,9 +38,18 @@ process.exit(await running.ended);
 `;
 
 export function makeDockerDriver(folder: string): DockerDriver {
-  const entry = fileURLToPath(new URL('../../src/sandbox/docker/docker.ts', import.meta.url));
+  const resolveDir = fileURLToPath(new URL('../../src/sandbox', import.meta.url));
+  const contents = "export * from './docker/docker.ts'; export * from './namespace/open-namespace-door.ts';";
+  layKoffiBeside(folder);
   const outfile = join(folder, 'docker.mjs');
-  buildSync({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' });
+  buildSync({
+    stdin: { contents, resolveDir, loader: 'ts' },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+  });
   const program = join(folder, 'driver.mjs');
   writeFileSync(program, source);
   return {

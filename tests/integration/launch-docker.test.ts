@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDockerLauncher } from '../../src/sandbox/docker/docker.ts';
+import { closeNamespaceHandles, openNamespaceDoor } from '../../src/sandbox/namespace/open-namespace-door.ts';
 import type { Mount, PreparedSandbox, RunningSandbox, SandboxPlan } from '../../src/sandbox/run/sandbox-plan.ts';
 import { startDockerd, type TestDockerd } from '../support/dockerd.ts';
 import { eventually } from '../support/eventually.ts';
@@ -103,6 +104,8 @@ describe('a command in an image', () => {
 
   test('reaches a listener in its namespace at any address, and finds no port else', async () => {
     const prepared = await launcher().prepare('piped');
+    // As the gateway does: every address becomes local.
+    closeNamespaceHandles(await openNamespaceDoor({ pid: prepared.pid, ports: [] }));
     const listener = listenInside(prepared, 80);
     try {
       await listener.ready;
