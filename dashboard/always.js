@@ -2,7 +2,7 @@
 import { openConfirm } from './dialogs.js';
 import { el, fileLines, fill, say } from './dom.js';
 import { ApiError, ask, change } from './gateway.js';
-import { cut, origin } from './text.js';
+import { origin } from './text.js';
 
 /** @typedef {import('../src/path/approvals.ts').Question} Question */
 /** @typedef {import('../src/gateway/admin/admin-ports.ts').PolicyLine} PolicyLine */
@@ -52,7 +52,7 @@ export function openAlways(question, firstScope, tell) {
       scope = value;
       void show();
     });
-    return el('label', { class: 'check' }, input, ` ${words}`);
+    return el('label', { class: 'check raw' }, input, ` ${words}`);
   };
 
   const hasPath = question.path !== '' && question.effect === null;
@@ -65,8 +65,8 @@ export function openAlways(question, firstScope, tell) {
             'fieldset',
             {},
             el('legend', {}, 'How far'),
-            choice('path', `${question.method} ${cut(question.path, 80)} alone`),
-            choice('host', `${question.method} on every path of ${cut(origin(question), 80)}`),
+            choice('path', `${question.method} ${question.path} alone`),
+            choice('host', `${question.method} on every path of ${origin(question)}`),
           )
         : '',
       preview,

@@ -130,6 +130,15 @@ export function factList(facts) {
 }
 
 /**
+ * What to do, which may be lines of a file to write: kept as lines, where elsewhere a line end is a character like any other.
+ * @param {string} text
+ */
+export function advice(text) {
+  const lines = text.split('\n').map((line) => el('span', { class: 'line' }, line === '' ? ' ' : line));
+  return el('span', { class: 'advice' }, ...lines);
+}
+
+/**
  * Text of a file as it stands there, line by line, with its numbers.
  * @param {string} text
  * @param {number} first

@@ -1,7 +1,7 @@
 // What was refused, grouped by the rule that refused it: the line of the policy, how often, to whom, and what would make it
 // pass. A group shows its requests in the feed.
 import { ago } from './clock.js';
-import { byId, el, fileLines, fill, keyed, say } from './dom.js';
+import { advice, byId, el, fileLines, fill, keyed, say } from './dom.js';
 import { count, cut } from './text.js';
 
 /** @typedef {import('../src/gateway/dashboard/shapes.ts').RefusalGroup} RefusalGroup */
@@ -63,7 +63,7 @@ function createGroup(first, onShow) {
               el('figcaption', { class: 'soft' }, `${group.place.file}:${group.place.line}`),
               fileLines(group.place.text, group.place.line),
             ),
-        group.hint === '' ? null : el('p', {}, el('strong', {}, 'To let it pass: '), group.hint),
+        group.hint === '' ? null : el('p', {}, el('strong', {}, 'To let it pass: '), advice(group.hint)),
       ]);
     },
   };

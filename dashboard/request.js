@@ -1,7 +1,7 @@
 // One request opened up: its way through the stages with the time each took, what was decided by which line of the policy,
 // and everything the journal says of it. Reached by `#request/ID`, so that it can be linked to.
 import { openDialog } from './dialogs.js';
-import { el, factList, fileLines, fill } from './dom.js';
+import { advice, el, factList, fileLines, fill } from './dom.js';
 import { ask } from './gateway.js';
 import { bytes, count, cut, dollars, fullTime, origin, took } from './text.js';
 
@@ -91,7 +91,7 @@ function describe({ record, place }) {
       ['Code', code(text('code'))],
       ['Rule', code(text('rule'))],
       ['Why', text('reason')],
-      ['What to do', text('hint')],
+      ['What to do', adviceOf(text('hint'))],
     ]),
     place === null
       ? ''
@@ -134,6 +134,11 @@ function describe({ record, place }) {
       fileLines(JSON.stringify(record, null, 2), 1),
     ),
   ];
+}
+
+/** @param {string | null} text */
+function adviceOf(text) {
+  return text === null ? null : advice(text);
 }
 
 /** @param {string | null} text */
