@@ -13,9 +13,11 @@
     (local $far i32) (local $at i32) (local $tries i32) (local $window v128) (local $signs i32)
     (local $piece i32) (local $hash i32) (local $mask i32)
     (loop $look
-      (local.set $far (i32.sub (i32.add (local.get $next) (local.get $stride)) (i32.const 1)))
-      (if (i32.gt_s (local.get $far) (local.get $last))
+      (if (i32.gt_s (local.get $next) (local.get $last))
         (then (global.set $next (local.get $next)) (return (i32.const -1))))
+      (local.set $far (i32.sub (i32.add (local.get $next) (local.get $stride)) (i32.const 1)))
+      ;; The last stride is as short as what is left.
+      (if (i32.gt_s (local.get $far) (local.get $last)) (then (local.set $far (local.get $last))))
       (local.set $at (local.get $far))
       (local.set $tries (i32.const 4))
       (block $clear

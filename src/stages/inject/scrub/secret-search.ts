@@ -21,6 +21,9 @@ const pieceBytes = 4;
 /** To copy less into the other memory costs more than to look here. */
 const leastScannedBytes = 2048;
 const leastBlockBytes = 4096;
+/** After so few looks it came back: for so many more it is not gone there again. */
+const denseLooks = 4;
+const looksApart = 32;
 /** What may lie between two characters of a piece: more line ends than one in a row end a form. */
 const maxReads = 2 * pieceBytes;
 
@@ -77,21 +80,25 @@ export class SecretSearch<L> {
   /** True: there is one at `start`. The one with the smallest start, from `from` on. */
   find(bytes: Buffer, from: number): boolean {
     let next = from;
-    if (from + this.#stride <= bytes.length - pieceBytes && this.size > 0) {
-      next = bytes.length - from < this.#leastScanned ? this.#look(bytes, from) : this.#scan(bytes, from);
+    if (from <= bytes.length - pieceBytes && this.size > 0) {
+      next =
+        bytes.length - from < this.#leastScanned
+          ? this.#look(bytes, from, bytes.length - pieceBytes)
+          : this.#scan(bytes, from);
       if (next < 0) return true;
     }
     return this.#findBetween(bytes, next, bytes.length);
   }
 
-  /** Looks from place to place. -1: one is found; else none begins before what is returned. */
-  #look(bytes: Buffer, from: number): number {
+  /** Looks from place to place, the last at `last`. -1: one is found; else none begins before what is returned. */
+  #look(bytes: Buffer, from: number, last: number): number {
     const stride = this.#stride;
-    const last = bytes.length - pieceBytes;
     const view = this.#viewOf(bytes);
     const { words, shift } = this.#pieces;
     let next = from;
-    for (let at = from + stride - 1; at <= last; at = next + stride - 1) {
+    while (next <= last) {
+      // The last stride is as short as what is left.
+      const at = Math.min(next + stride - 1, last);
       const piece = view.getInt32(at, true);
       const mask = maskOf(piece);
       const isNear = (words[hashOf(piece, shift)]! & mask) === mask;
@@ -106,7 +113,8 @@ export class SecretSearch<L> {
     const scan = sharedPieceScan();
     const pieces = this.#pieces;
     const table = scan === null ? -1 : scan.place(pieces);
-    if (scan === null || table < 0) return this.#look(bytes, from);
+    if (scan === null || table < 0) return this.#look(bytes, from, bytes.length - pieceBytes);
+    const stride = this.#stride;
     let next = from;
     // Bytes full of what is found are gone through again and again from behind each find: not all of them is copied then.
     for (let block = from === 0 ? blockBytes : leastBlockBytes, to = 0; to < bytes.length; block *= 2) {
@@ -114,10 +122,14 @@ export class SecretSearch<L> {
       const last = to - pieceBytes;
       scan.load(bytes, next, to);
       for (;;) {
-        const at = scan.scan(next, last, this.#stride, table, pieces.shift);
+        const begun = next;
+        const at = scan.scan(next, last, stride, table, pieces.shift);
         next = scan.next;
         if (at < 0) break;
         next = this.#lookClosely(bytes, next, at, pieces.has(pieceAt(bytes, at)));
+        // Full of escapes: to go there and back for every look costs more than the looks.
+        const isDense = at - begun < denseLooks * stride;
+        if (isDense && next >= 0) next = this.#look(bytes, next, Math.min(last, next + looksApart * stride));
         if (next < 0) return next;
       }
     }
