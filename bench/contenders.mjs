@@ -54,7 +54,7 @@ export const contenders = [
   // One certificate has all names: none is ever new to it.
   { name: 'floor', proxy: '127.0.0.1:8121', injects: true, skip: ['first', ...http2, ...gateway] },
   // What its start took it gives back half a minute later (src/kit/process/give-back-memory.ts).
-  { name: 'sallyport', proxy: '127.0.0.1:8120', injects: true, judgesPushes: true, skip: [], restMs: 40_000 },
+  { name: 'sallyport', proxy: '127.0.0.1:8120', injects: true, judgesPushes: true, skip: [], restMs: 60_000 },
 ];
 
 /** A smoke run shows of another's proxy that it can be started and measured, and no more. */
