@@ -100,7 +100,7 @@ export interface GatewayCore {
 
 export function createGatewayCore(parts: CoreParts): GatewayCore {
   // Connections live long and requests do not, but both are made of the same kinds of objects: V8 would learn from the first
-  // to put all of them where only a full collection looks, and every request would outlive itself (docs/adr/059).
+  // to put all of them where only a full collection looks, and every request would outlive itself (docs/adr/054).
   setFlagsFromString('--no-allocation-site-pretenuring');
   const { policy, ca, registry, log } = parts;
   const limits = () => policy().limits;
