@@ -43,7 +43,7 @@ describe('a configuration that a sandbox may have written', () => {
   test('is named in the hint so that a shell runs nothing of its path', async () => {
     const cwd = join(folder, 'a $(touch b)');
     plant(join(cwd, 'sallyport.yaml'));
-    const hint = expect.stringContaining(`--config '${join(cwd, 'sallyport.yaml')}'`);
+    const hint = expect.stringContaining(`sallyport config approve '${join(cwd, 'sallyport.yaml')}'`);
     await expect(check(cwd)).rejects.toMatchObject({ hint });
   });
 });
