@@ -142,9 +142,11 @@ describe('the mounts of a sandbox that sees the whole host', () => {
         { kind: 'masked-folder', target: `${ground.state}/ca` },
         { kind: 'masked-folder', target: `${ground.state}/sandboxes/two` },
         { kind: 'masked-file', target: `${ground.project}/.netrc` },
+        // A mount of its own, so that it cannot be renamed.
+        { kind: 'read-write', source: ground.project, target: ground.project },
       ]),
     );
-    expect(own).toHaveLength(5);
+    expect(own).toHaveLength(6);
     const kept = ground.file(`${ground.project}/sallyport.yaml`);
     expect(at(ground.plan({ flavour: 'whole', keep: [kept] }), kept)).toMatchObject([{ kind: 'read-only' }]);
     expect(plan.mounts.some(({ kind }) => kind === 'link' || kind === 'empty')).toBe(false);

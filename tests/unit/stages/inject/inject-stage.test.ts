@@ -110,7 +110,7 @@ describe('what belongs to one hop or to a proxy stays here', () => {
     expect(h2('gzip').outgoing.headers.has('te')).toBe(false);
   });
 
-  test('a WebSocket handshake keeps its own fields', () => {
+  test('a WebSocket handshake keeps its own fields, and asks for an answer that can be read', () => {
     const out = injectNow(stage, {
       canonical: { host: 'ws.example', kind: 'websocket' },
       headers: [
@@ -119,7 +119,7 @@ describe('what belongs to one hop or to a proxy stays here', () => {
       ],
     });
     expect(wire(out)).toBe(
-      '/v1/messages\nSec-WebSocket-Key: k\nSec-WebSocket-Protocol: chat, openai-insecure-api-key.mine',
+      '/v1/messages\nSec-WebSocket-Key: k\nSec-WebSocket-Protocol: chat, openai-insecure-api-key.mine\nAccept-Encoding: identity',
     );
   });
 });
