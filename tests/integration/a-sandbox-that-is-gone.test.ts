@@ -30,7 +30,10 @@ beforeAll(async () => {
     openAtFarSide++;
     socket.on('close', () => openAtFarSide--);
     socket.on('error', () => {});
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nbeginning');
+    // A text message of nine bytes: what is no frame would not pass.
+    const message = '\x81\x09beginning';
+    const head = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+    socket.write(Buffer.from(head + message, 'latin1'));
   });
   const plainServer = createServer((_request, response) => {
     openAtFarSide++;
