@@ -1,7 +1,7 @@
 // `sallyport init`: looks at what is here, asks little, writes a first `sallyport.yaml` and ends with the command to run. Never
 // overwrites one that is there unless it is told to, and never prints or copies the value of a credential.
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Choices } from '../policy/init/compose-config.ts';
 import type { ProjectSurvey } from '../policy/init/survey.ts';
@@ -9,7 +9,7 @@ import type { ConfigInDoubt } from '../policy/load/config-in-doubt.ts';
 import { isStandInConfig } from '../policy/load/config-places.ts';
 import type { CliContext } from './cli-context.ts';
 import { choose } from './steps/init-choices.ts';
-import { describeSurvey, nextCommand, ownCommand } from './steps/init-report.ts';
+import { describeRemotes, describeSurvey, nextCommand, ownCommand } from './steps/init-report.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
 import { printJson, wantsJson } from './terminal/wants-json.ts';
@@ -49,11 +49,12 @@ Examples:
       const file = resolve(context.cwd, options.config ?? 'sallyport.yaml');
       const isPrinted = options.print === true;
       if (!isPrinted && !(json && options.yes !== true)) refuseToOverwrite(file, options.force === true);
-      const { survey, isInDoubt, self } = await look(context);
+      const { survey, isInDoubt, isOwn, self } = await look(context);
       // Without --yes a program only wants to know what is here.
       if (json && options.yes !== true && !isPrinted) return printJson(context, { found: survey, file: null });
       if (!json && !isPrinted) context.say(describeSurvey(context, survey));
-      const choices = await choose(context, survey, { isInDoubt, isSilent: options.yes === true || json || isPrinted });
+      const isSilent = options.yes === true || json || isPrinted;
+      const choices = await choose(context, survey, { isInDoubt, isOwn, isSilent });
       const text = await compose(survey, { ...choices, schema: schemaPlace(options.schema) }, file);
       if (isPrinted) return context.print(text.trimEnd());
       // Once more: somebody may have made one while the questions were answered.
@@ -62,18 +63,17 @@ Examples:
       const isFound = (await foundBy(context)) === file;
       const command = nextCommand(survey, choices, isInDoubt, { self, config: isFound ? null : file });
       if (json) return printJson(context, { found: survey, file, command });
-      if (survey.gitHosts.some(({ host }) => !choices.gitHosts.has(host))) context.say(leftOut);
+      for (const line of describeRemotes(survey, choices)) context.say(line);
       announce(context, file, command, doubt);
     });
 }
-
-const leftOut =
-  'Hosts of remotes are in it as comments only: a sandbox could have written them, or you said no. Check them before you use them.';
 
 interface Look {
   readonly survey: ProjectSurvey;
   /** A sandbox could write to the configuration of this repository: its remotes may be that sandbox's work. */
   readonly isInDoubt: boolean;
+  /** The repository belongs to who asks: another user of this machine may have written its remotes otherwise. */
+  readonly isOwn: boolean;
   /** What starts this program here: from a clone it need not be on PATH. */
   readonly self: string;
 }
@@ -96,9 +96,11 @@ async function look(context: CliContext): Promise<Look> {
   });
   const { repository } = survey;
   const isInDoubt = (repository?.saidBy ?? []).some((file) => isDoubtful(places.home, file));
+  const git = repository === null ? undefined : lstatSync(join(repository.folder, '.git'), { throwIfNoEntry: false });
+  const isOwn = git?.uid === process.getuid?.();
   const launcher = resolve(dirname(process.argv[1] ?? ''), '..', 'sallyport');
   const isCloned = !isInPath('sallyport', folders) && existsSync(launcher);
-  return { survey, isInDoubt, self: isCloned ? ownCommand(launcher, cwd) : 'sallyport' };
+  return { survey, isInDoubt, isOwn, self: isCloned ? ownCommand(launcher, cwd) : 'sallyport' };
 }
 
 /** The configuration that the next command follows when it is told nothing. */

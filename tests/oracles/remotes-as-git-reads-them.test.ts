@@ -16,7 +16,7 @@ test('remotes that git wrote are read as git reads them', () => {
     git('remote', 'set-url', '--add', 'origin', 'https://other.example.com/acme/widgets.git');
     git('remote', 'add', 'gone', 'https://gone.example.com/a/b');
     git('remote', 'remove', 'gone');
-    const read = remotesIn(readFileSync(join(folder, '.git', 'config'), 'utf8'));
+    const { remotes: read } = remotesIn(readFileSync(join(folder, '.git', 'config'), 'utf8'));
     const names = git('remote').trim().split('\n').sort();
     expect(read.map(({ name }) => name).sort()).toEqual(names);
     for (const { name, host } of read) expect(git('remote', 'get-url', name)).toContain(host);

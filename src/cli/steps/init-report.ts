@@ -2,7 +2,7 @@
 // sandbox may have written is made harmless.
 import { dirname } from 'node:path';
 import { quoteIfNeeded } from '../../kit/text/shell-quote.ts';
-import type { Choices } from '../../policy/init/compose-config.ts';
+import { allowedPresets, type Choices, remoteCalled, takenRepository } from '../../policy/init/compose-config.ts';
 import type { FoundCredential } from '../../policy/init/find-credentials.ts';
 import type { ProjectSurvey } from '../../policy/init/survey.ts';
 import type { CliContext } from '../cli-context.ts';
@@ -41,21 +41,38 @@ function launchersOf({ launchers }: ProjectSurvey): string[] {
   ];
 }
 
+/** What became of the remotes. Empty: there is none. */
+export function describeRemotes(survey: ProjectSurvey, choices: Omit<Choices, 'schema'>): readonly string[] {
+  const allowed = allowedPresets(survey, choices);
+  const hosts = survey.gitHosts.map(({ host, preset }) => {
+    const name = printable(host);
+    const reason = choices.leftOut.get(host);
+    if (reason === undefined) return `${name}: allowed${preset === null ? '' : `, with the preset ${preset}`}.`;
+    if (preset !== null && allowed.has(preset))
+      return `${name}: allowed, as without a file; which repository is yours is for you to say (${reason}).`;
+    return `${name}: in it as a comment only (${reason}).`;
+  });
+  const unread = (survey.repository?.unread ?? []).map(
+    ({ name, reason }) => `${remoteCalled(name)}: in it as a comment only (${reason}).`,
+  );
+  const repository = takenRepository(survey, choices);
+  const given = `\`run --repo ${repository}\` gives a sandbox this repository, to fetch and to push.`;
+  return [...hosts, ...unread, ...(repository === null ? [] : [given])];
+}
+
 /**
  * `config`: the file that was written, where it must be named; null: it is found without.
  * In doubt the repository is left for the user to name: a remote that a sandbox wrote would be pushed to.
  */
 export function nextCommand(
   survey: ProjectSurvey,
-  choices: Pick<Choices, 'agents' | 'gitHosts'>,
+  choices: Pick<Choices, 'agents' | 'leftOut'>,
   isInDoubt: boolean,
   { self, config }: { readonly self: string; readonly config: string | null },
 ): string {
-  const remotes = (survey.repository?.remotes ?? []).filter(({ repository }) => repository !== null);
-  const first = remotes.find(({ host }) => choices.gitHosts.has(host));
-  const left = isInDoubt && remotes.length > 0 ? 'OWNER/REPO' : undefined;
-  const name = first?.repository ?? left;
-  const repo = name === undefined ? '' : ` --repo ${name}`;
+  const isNamed = survey.repository?.remotes.some(({ repository }) => repository !== null) === true;
+  const name = takenRepository(survey, choices) ?? (isInDoubt && isNamed ? 'OWNER/REPO' : null);
+  const repo = name === null ? '' : ` --repo ${name}`;
   const named = config === null ? '' : ` --config ${quoteIfNeeded(config)}`;
   return `${self} run${named}${repo} -- ${choices.agents[0] ?? 'bash'}`;
 }

@@ -1,21 +1,21 @@
 // Writes the text of a first `sallyport.yaml`: what was found and chosen, each part with a line that says why, and what might be
 // wanted next as comments. Names hosts, presets and places; a secret never stands in it.
+import { defaultPresets } from '../load/load-policy.ts';
 import type { FoundCredential } from './find-credentials.ts';
 import type { GitHost, ProjectSurvey } from './survey.ts';
 
 export interface Choices {
   /** Programs of the agents that are to work. */
   readonly agents: readonly string[];
-  /** Hosts of the remotes that sandboxes may reach; the others are left as comments. */
-  readonly gitHosts: ReadonlySet<string>;
+  /** Hosts of the remotes that are left as comments, each with the reason; sandboxes may reach the others. */
+  readonly leftOut: ReadonlyMap<string, string>;
+  /** Presets that somebody said no to. */
+  readonly refused: ReadonlySet<string>;
   /** A person is asked about every host, for what nothing else covers. */
   readonly asks: boolean;
   /** Where editors find the schema; null: not said. */
   readonly schema: string | null;
 }
-
-/** What most people run, where no agent is found. */
-const usualPresets = ['anthropic', 'openai', 'google'];
 
 export const dashboardAddress = '127.0.0.1:8642';
 
@@ -45,13 +45,14 @@ export function composeConfig(survey: ProjectSurvey, choices: Choices): string {
   ].join('\n');
 }
 
-/** Each with the reason it is there, in the order in which it is written. */
-function allowedPresets(
+/** Each with the reason it is there, in the order in which it is written. Never fewer than without a file, but for a no. */
+export function allowedPresets(
   { agents, credentials, gitHosts, packages }: ProjectSurvey,
-  choices: Choices,
+  choices: Omit<Choices, 'schema'>,
 ): Map<string, string> {
   const allowed = new Map<string, string>();
-  const add = (preset: string, why: string): void => void (allowed.has(preset) || allowed.set(preset, why));
+  const add = (preset: string, why: string): void =>
+    void (allowed.has(preset) || choices.refused.has(preset) || allowed.set(preset, why));
   for (const { program, presets } of agents) {
     if (!choices.agents.includes(program)) continue;
     for (const preset of presets) add(preset, program);
@@ -59,14 +60,13 @@ function allowedPresets(
     if (presets.length > 0) continue;
     for (const { preset, where } of credentials.filter(({ isModel }) => isModel)) add(preset, `${program}: ${where}`);
   }
-  if (allowed.size === 0)
-    for (const preset of usualPresets) add(preset, 'no agent was found: take out what you do not need');
   for (const { host, preset } of gitHosts) {
-    if (preset !== null && choices.gitHosts.has(host)) add(preset, 'a remote of this repository');
+    if (preset !== null && !choices.leftOut.has(host)) add(preset, 'a remote of this repository');
   }
   const github = credentials.find(({ name }) => name === 'github');
   if (github !== undefined) add('github', github.where);
   for (const { preset, file } of packages) add(preset, file);
+  for (const preset of defaultPresets) add(preset, 'allowed without this file too; take out what you do not need');
   return allowed;
 }
 
@@ -74,16 +74,21 @@ function composeAllow(survey: ProjectSurvey, choices: Choices, allowed: Readonly
   const lines = ['# The allowlist: what is not here is refused. A preset stands for the hosts of a service.', 'allow:'];
   for (const [preset, why] of allowed) lines.push(`  - preset: ${preset} # ${why}`);
   for (const { host, preset, ports } of survey.gitHosts) {
-    if (choices.gitHosts.has(host)) {
+    const reason = choices.leftOut.get(host);
+    if (reason === undefined) {
       if (preset === null) lines.push(`  - host: ${asText(host)} # a remote of this repository`);
       if (preset === null && ports.length > 0) lines.push(`    ports: [${ports.join(', ')}]`);
     } else if (preset === null || !allowed.has(preset)) {
       lines.push(
-        `  # - ${preset === null ? `host: ${asText(host)}` : `preset: ${preset}`} # a remote of this repository; is it yours?`,
+        `  # - ${preset === null ? `host: ${asText(host)}` : `preset: ${preset}`} # a remote of this repository: ${reason}`,
       );
       if (preset === null && ports.length > 0) lines.push(`  #   ports: [${ports.join(', ')}]`);
     }
   }
+  for (const { name, reason } of survey.repository?.unread ?? []) lines.push(`  # ${remoteCalled(name)}: ${reason}`);
+  const repository = takenRepository(survey, choices);
+  if (repository !== null)
+    lines.push(`  # \`sallyport run --repo ${repository}\` gives a sandbox this repository, to fetch and to push.`);
   const spare = new Map(survey.credentials.map(({ preset, where }) => [preset, where]));
   for (const [preset, where] of spare) {
     if (!allowed.has(preset)) lines.push(`  # - preset: ${preset} # there is a credential: ${where}`);
@@ -102,7 +107,7 @@ function composeAllow(survey: ProjectSurvey, choices: Choices, allowed: Readonly
 function composeCredentials(survey: ProjectSurvey, choices: Choices, allowed: ReadonlyMap<string, string>): string[] {
   const used = survey.credentials.filter(({ preset }) => allowed.has(preset));
   const enterprise = survey.gitHosts.filter(
-    ({ host, kind, hasGh }) => kind === 'github-enterprise' && hasGh && choices.gitHosts.has(host),
+    ({ host, kind, hasGh }) => kind === 'github-enterprise' && hasGh && !choices.leftOut.has(host),
   );
   const written = [
     ...used.filter(({ source }) => source !== null).map(credentialLine),
@@ -136,11 +141,11 @@ function commentLine({ name, where, place }: FoundCredential): string {
 }
 
 /** Hosts of one's own, where git is to be understood and pushes judged. */
-function composeGit({ gitHosts }: ProjectSurvey, { gitHosts: chosen }: Choices): string[] {
+function composeGit({ gitHosts }: ProjectSurvey, { leftOut }: Choices): string[] {
   const section = (kind: GitHost['kind'], name: string, why: string): string[] => {
     const hosts = gitHosts.filter((host) => host.kind === kind);
     if (hosts.length === 0) return [];
-    const live = hosts.filter(({ host }) => chosen.has(host));
+    const live = hosts.filter(({ host }) => !leftOut.has(host));
     const names = (live.length === 0 ? hosts : live).map(({ host }) => asText(host)).join(', ');
     const mark = live.length === 0 ? '# ' : '';
     return ['', `# ${why}`, `${mark}${name}:`, `${mark}  hosts: [${names}]`];
@@ -149,6 +154,18 @@ function composeGit({ gitHosts }: ProjectSurvey, { gitHosts: chosen }: Choices):
     ...section('github-enterprise', 'github', 'GitHub Enterprise: judged like github.com.'),
     ...section('git', 'git', 'Hosts that serve git: a fetch needs the repository (--repo), and pushes are judged.'),
   ];
+}
+
+/** The repository that `--repo` can name: the first of a remote whose host is taken. */
+export function takenRepository({ repository }: ProjectSurvey, { leftOut }: Pick<Choices, 'leftOut'>): string | null {
+  const remotes = repository?.remotes ?? [];
+  return remotes.find((remote) => remote.repository !== null && !leftOut.has(remote.host))?.repository ?? null;
+}
+
+/** Git allows any letter in a name: one that could end a comment is not repeated. */
+export function remoteCalled(name: string | null): string {
+  if (name === null) return 'the remotes';
+  return /^[\w./-]{1,80}$/.test(name) ? `remote ${name}` : 'a remote';
 }
 
 /** A name such as 1.5e3 is a number to YAML: one bad remote would make the whole file invalid. */

@@ -3,6 +3,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { canonicalRepository } from '../../kit/text/repository-name.ts';
 import { parseHostName } from '../host-pattern.ts';
+import type { MachineFiles } from '../load/machine-files.ts';
 
 export interface Remote {
   readonly name: string;
@@ -20,23 +21,37 @@ export interface FoundRepository {
   readonly saidBy: readonly string[];
   /** `origin` first. */
   readonly remotes: readonly Remote[];
+  readonly unread: readonly UnreadRemote[];
 }
 
-type ReadText = (path: string) => string | null;
+/** Nothing of its address is kept: a login may stand in it. */
+export interface UnreadRemote {
+  /** Null: all of them. */
+  readonly name: string | null;
+  readonly reason: string;
+}
+
+type Looked = Pick<MachineFiles, 'readText' | 'listDirectory'>;
 
 /** Null: the folder lies in no repository. */
-export function findRepository(folder: string, readText: ReadText): FoundRepository | null {
-  const config = configOf(folder, readText);
-  if (config === null) {
-    const above = dirname(folder);
-    return above === folder ? null : findRepository(above, readText);
+export function findRepository(folder: string, machine: Looked): FoundRepository | null {
+  const config = configOf(folder, machine.readText);
+  if (config !== null) {
+    const { remotes, unread } = remotesIn(config.text);
+    const sorted = remotes.sort((a, b) => Number(b.name === 'origin') - Number(a.name === 'origin'));
+    return { folder, saidBy: config.saidBy, remotes: sorted, unread };
   }
-  const remotes = remotesIn(config.text).sort((a, b) => Number(b.name === 'origin') - Number(a.name === 'origin'));
-  return { folder, saidBy: config.saidBy, remotes };
+  // As git does: what is broken here is not looked for above.
+  if (machine.listDirectory(folder).includes('.git')) {
+    const unread = [{ name: null, reason: 'the configuration of this repository cannot be read' }];
+    return { folder, saidBy: [join(folder, '.git', 'config')], remotes: [], unread };
+  }
+  const above = dirname(folder);
+  return above === folder ? null : findRepository(above, machine);
 }
 
 /** `.git` is a folder; of a worktree or a submodule it is a file that says where the folder is. */
-function configOf(folder: string, readText: ReadText): { text: string; saidBy: readonly string[] } | null {
+function configOf(folder: string, readText: Looked['readText']): { text: string; saidBy: readonly string[] } | null {
   const saidBy = [join(folder, '.git', 'config')];
   const plain = readText(saidBy[0]!);
   if (plain !== null) return { text: plain, saidBy };
@@ -50,8 +65,8 @@ function configOf(folder: string, readText: ReadText): { text: string; saidBy: r
 }
 
 /** The first address of each remote, as far as it is one of another machine. */
-export function remotesIn(config: string): Remote[] {
-  const found = new Map<string, Remote>();
+export function remotesIn(config: string): { remotes: Remote[]; unread: UnreadRemote[] } {
+  const found = new Map<string, Remote | UnreadRemote>();
   let section: string | null = null;
   for (const line of config.split(/\r?\n/)) {
     const header = /^\s*\[\s*([^\s\]"]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(line);
@@ -67,22 +82,28 @@ export function remotesIn(config: string): Remote[] {
         .replaceAll('"', '')
         .trim(),
     );
-    if (remote !== null) found.set(section, { name: section, ...remote });
+    found.set(section, { name: section, ...remote });
   }
-  return [...found.values()];
+  const all = [...found.values()];
+  return {
+    remotes: all.filter((one) => 'host' in one),
+    unread: all.filter((one) => 'reason' in one),
+  };
 }
 
-/** `https://host/path`, `ssh://git@host:22/path`, `git@host:path`. Null: a folder, or nothing we know. */
-function readAddress(address: string): Omit<Remote, 'name'> | null {
+/** `https://host/path`, `ssh://git@host:22/path`, `git@host:path`; otherwise why it is no host to allow. */
+function readAddress(address: string): Omit<Remote, 'name'> | Omit<UnreadRemote, 'name'> {
   const url = /^(?:https?|ssh|git|git\+ssh):\/\/(?:[^/@]*@)?([^/:]+)(?::\d+)?\/(.*)$/i.exec(address);
   const port = Number(/^https:\/\/(?:[^/@]*@)?[^/:]+:(\d+)\//i.exec(address)?.[1] ?? 443);
-  if (port < 1 || port > 65_535) return null;
+  if (port < 1 || port > 65_535) return { reason: 'its port does not exist' };
   // The short form of ssh: no slash before the colon, or it is a path on this machine.
   const short = url === null ? /^(?:[^/@:]+@)?([^/@:]+):(?!\/\/)(.*)$/.exec(address) : null;
   const [, host = '', path = ''] = url ?? short ?? [];
   const parsed = parseHostName(host.toLowerCase());
-  // A name without a dot is of ssh's own configuration, or of this machine.
-  if ('problem' in parsed || !parsed.value.includes('.')) return null;
+  if (host === '') return { reason: 'it is a folder of this machine, or a form of address that is not known here' };
+  if ('problem' in parsed) return { reason: 'its host is not a name' };
+  // It is of ssh's own configuration, or of this machine.
+  if (!parsed.value.includes('.')) return { reason: 'its host is a name without a dot, which only this machine knows' };
   const [owner = '', name = '', ...deeper] = path.replace(/^\/+|\/+$/g, '').split('/');
   // What GitHub is called for ssh where port 22 is shut.
   const known = parsed.value === 'ssh.github.com' ? 'github.com' : parsed.value;

@@ -14,6 +14,8 @@ export interface GitHost {
   readonly ports: readonly number[];
   /** gh is logged in there. */
   readonly hasGh: boolean;
+  /** The remote called `origin` is there. */
+  readonly isOrigin: boolean;
 }
 
 export interface ProjectSurvey {
@@ -35,14 +37,18 @@ export interface SurveyOptions {
 }
 
 export function surveyProject({ machine, folder, hasProgram, launchers }: SurveyOptions): ProjectSurvey {
-  const repository = findRepository(folder, (path) => machine.readText(path));
+  const repository = findRepository(folder, machine);
   const loggedIn = new Set(hasProgram('gh') ? findGhHosts(machine) : []);
   const hosts = new Set(repository?.remotes.map(({ host }) => host));
   return {
     agents: findAgents(hasProgram),
     credentials: findCredentials(machine, hasProgram),
     repository,
-    gitHosts: [...hosts].map((host) => ({ ...knowHost(host, loggedIn), ports: portsOf(host, repository) })),
+    gitHosts: [...hosts].map((host) => ({
+      ...knowHost(host, loggedIn),
+      ports: portsOf(host, repository),
+      isOrigin: repository?.remotes.some((remote) => remote.name === 'origin' && remote.host === host) === true,
+    })),
     packages: findPackages([folder, ...(repository === null ? [] : [repository.folder])], (path) =>
       machine.listDirectory(path),
     ),
@@ -55,7 +61,7 @@ function portsOf(host: string, repository: FoundRepository | null): number[] {
   return ports.size === 1 && ports.has(443) ? [] : [...ports].sort((a, b) => a - b);
 }
 
-function knowHost(host: string, loggedIn: ReadonlySet<string>): Omit<GitHost, 'ports'> {
+function knowHost(host: string, loggedIn: ReadonlySet<string>): Omit<GitHost, 'ports' | 'isOrigin'> {
   const hasGh = loggedIn.has(host);
   const preset = host === 'github.com' ? 'github' : presetOfGitHost(host);
   if (preset !== null) return { host, kind: 'preset', preset, hasGh };

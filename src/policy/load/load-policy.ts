@@ -20,15 +20,11 @@ export interface ConfigPlaces {
   readonly home: string;
 }
 
+export const defaultPresets = ['anthropic', 'openai', 'google', 'github', 'npm', 'pypi'] as const;
+
 export const embeddedDefault = `version: 1
 allow:
-  - preset: anthropic
-  - preset: openai
-  - preset: google
-  - preset: github
-  - preset: npm
-  - preset: pypi
-`;
+${defaultPresets.map((preset) => `  - preset: ${preset}\n`).join('')}`;
 
 /**
  * The file to read, by the contract's order; null: none, use the embedded default. A file that was named explicitly

@@ -137,8 +137,11 @@ export async function startSandbox(
     undo.unshift(async () => writer.end());
     const keep = configurationsToKeep({ ...request, inForce: guarded.keep, folders });
     const draft = draftSandbox(request, folder, { ...guarded, keep });
+    // What git follows is kept too: `init` believes the remotes that no sandbox could write. Stand-ins say nothing.
+    const { guarded: ofGit, standIns } = draft.planned;
+    const settings = ofGit.filter((path) => !standIns.some((standIn) => standIn.path === path));
     // What is still not there after that is not guarded.
-    const kept = keep.filter((path) => existsSync(path));
+    const kept = [...keep, ...settings].filter((path) => existsSync(path));
     writer.keepFrom(kept);
     const endGuards = (): readonly string[] =>
       draft.guards.end({ keepStandIns: isWrittenByOthers(request.stateFolder, folders) });
@@ -160,7 +163,8 @@ export async function startSandbox(
     let unguarded: readonly string[] = [];
     const ended = running.ended.finally(async () => {
       clearInterval(renewal);
-      replaced = writer.end();
+      // Of git, `unguarded` says it.
+      replaced = writer.end().filter((path) => keep.includes(path));
       unguarded = endGuards();
       await registrar.unregister(id).catch(() => {});
       await folder.remove();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { noteWrittenFolders } from '../../../src/sandbox/traps/written-folders.ts';
+import { makeRunGround } from '../../support/run-ground.ts';
 import { runWith } from '../../unit/cli/command-line.ts';
 
 let folder: string;
@@ -27,9 +28,10 @@ const init = async (...argv: string[]) => {
 };
 
 test('remotes count while no sandbox could write them, and not afterwards', async () => {
-  remotes('https://gitlab.com/attacker/loot', 'https://loot.example/a/b');
+  remotes('https://loot.example/attacker/loot', 'https://gitlab.com/attacker/loot');
   const before = await init();
   expect(before.live).toContain('loot.example');
+  expect(before.live).not.toContain('gitlab');
   expect(before.out).toContain('--repo attacker/loot');
 
   noteWrittenFolders(join(folder, 'state'), [join(folder, 'project')], []);
@@ -61,7 +63,35 @@ test('nothing that stands in an address or in the name of a remote writes a line
     '[remote "x\\n  - host: evil.example"]\n\turl = https://a.example/o/r\n[remote "y"]\n\turl = https://b.example]}\\n- host: evil.example/o/r\n[remote "\u001b[2J"]\n\turl = git@c.example:o/r\n',
   );
   const { live, out, err } = await init();
-  expect(live).toContain('a.example');
+  expect(`${live}${err}`).toContain('a.example');
   expect(live).not.toContain('evil');
   expect(out + err).not.toContain('\u001b');
+});
+
+test('after a run that could not write them the remotes are the user’s own, and after one that could they are not', async () => {
+  const ground = makeRunGround({});
+  try {
+    const git = join(ground.projectOf('root'), '.git');
+    for (const name of ['objects', 'refs']) mkdirSync(join(git, name), { recursive: true });
+    writeFileSync(join(git, 'HEAD'), 'ref: refs/heads/main\n');
+    writeFileSync(join(git, 'config'), '[remote "origin"]\n\turl = git@github.com:acme/widgets\n');
+    const attack = `printf '[remote "origin"]\\n\\turl = https://loot.example/a/b\\n' > new
+      cat new > .git/config; mv new .git/config; mv .git away && cp -r away .git && mv new .git/config; echo tried`;
+    const settings = { env: { SALLYPORT_CONFIG: '' } };
+    const after = async (...options: string[]) => {
+      const ran = await ground.sallyport('root', ['run', ...options, '--', 'sh', '-c', attack], settings);
+      expect(ran.stdout).toBe('tried\n');
+      const { stdout } = await ground.sallyport(
+        'root',
+        ['init', '--yes', '--json', '--config', 'made.yaml', '--force'],
+        settings,
+      );
+      return JSON.parse(stdout).command as string;
+    };
+    expect(await after()).toContain(' --repo acme/widgets ');
+    expect(await after('--git-config', 'writable')).toContain(' --repo OWNER/REPO ');
+    expect(readFileSync(join(git, 'config'), 'utf8')).toContain('loot.example');
+  } finally {
+    ground.remove();
+  }
 });

@@ -17,6 +17,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createContext } from '../../../src/cli/cli-context.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { openQuestions } from '../../../src/cli/terminal/ask-person.ts';
+import { defaultPresets } from '../../../src/policy/load/load-policy.ts';
 import { noteRunningWriter } from '../../../src/sandbox/traps/running-writers.ts';
 import { isDoubtful, noteWrittenFolders } from '../../../src/sandbox/traps/written-folders.ts';
 import { type RunOptions, runWith } from './command-line.ts';
@@ -54,6 +55,10 @@ describe('sallyport init', () => {
     expect(err).toContain('origin: github.com/acme/widgets');
     expect(out.trimEnd().split('\n').at(-1)).toBe('  sallyport run --repo acme/widgets -- claude');
     expect(written()).toContain('- preset: anthropic # claude');
+    expect(written()).toContain('- preset: github # a remote of this repository');
+    for (const preset of defaultPresets) expect(written()).toContain(`\n  - preset: ${preset} `);
+    expect(err).toContain('github.com: allowed, with the preset github.\n');
+    expect(err).toContain('`run --repo acme/widgets` gives a sandbox this repository');
     expect(statSync(join(project, 'sallyport.yaml')).mode & 0o777).toBe(0o644);
     const check = await runWith(['config', 'check', join(project, 'sallyport.yaml')]);
     expect([check.code, check.err]).toEqual([0, '']);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Choices, composeConfig } from '../../../../src/policy/init/compose-config.ts';
 import { surveyProject } from '../../../../src/policy/init/survey.ts';
-import { loadPolicyText } from '../../../../src/policy/load/load-policy.ts';
+import { defaultPresets, embeddedDefault, loadPolicyText } from '../../../../src/policy/load/load-policy.ts';
 import { pretendMachine } from '../pretend-machine.ts';
 
 const home = '/home/ann';
@@ -11,16 +11,19 @@ interface Ground {
   readonly env?: Record<string, string>;
   readonly programs?: readonly string[];
   readonly choices?: Partial<Choices>;
+  /** No host of a remote is taken. */
+  readonly isShy?: boolean;
 }
 
 /** What would be written, and the policy that it is. */
-async function compose({ files = {}, env = {}, programs = [], choices = {} }: Ground) {
-  const machine = pretendMachine({ files, env });
+async function compose({ files = {}, env = {}, programs = [], choices = {}, isShy = false }: Ground) {
+  const machine = pretendMachine({ files, env, npm: 'https://registry.example.com/' });
   const launchers = { bubblewrap: true, docker: false };
   const survey = surveyProject({ machine, folder: '/p', hasProgram: (name) => programs.includes(name), launchers });
   const text = composeConfig(survey, {
     agents: survey.agents.map(({ program }) => program),
-    gitHosts: new Set(survey.gitHosts.map(({ host }) => host)),
+    leftOut: new Map((isShy ? survey.gitHosts : []).map(({ host }) => [host, 'why not'])),
+    refused: new Set(),
     asks: false,
     schema: null,
     ...choices,
@@ -35,20 +38,55 @@ const remotes = (...urls: string[]) =>
   urls.map((url, at) => `[remote "${at === 0 ? 'origin' : `r${at}`}"]\n\turl = ${url}\n`).join('');
 
 describe('a first configuration is valid, whatever was found', () => {
-  test('in an empty folder, without an agent: the usual providers', async () => {
+  test('in an empty folder, without an agent: what is allowed without a file', async () => {
     const { text, policy } = await compose({});
-    expect(presetsIn(text)).toEqual(['anthropic', 'openai', 'google']);
+    expect(presetsIn(text)).toEqual([...defaultPresets]);
+    const without = await loadPolicyText(
+      embeddedDefault,
+      'embedded default',
+      '/',
+      pretendMachine({ npm: 'https://registry.example.com/' }),
+    );
+    const hostsOf = (rules: readonly { host: { text: string } }[]) => rules.map(({ host }) => host.text).sort();
+    expect(hostsOf(policy.allow)).toEqual(hostsOf(without.ok ? without.policy.allow : []));
     expect(policy.warnings).toEqual([]);
     expect(policy.listen.dashboard).toEqual({ host: '127.0.0.1', port: 8642 });
   });
 
-  test('an agent brings its provider, its login, and no other', async () => {
+  test('never less than without a file, whatever was found; a preset that somebody said no to is missing', async () => {
+    const found = {
+      programs: ['claude'],
+      files: { '/p/package.json': '', '/p/.git/config': remotes('git@github.com:o/r') },
+    };
+    expect(presetsIn((await compose(found)).text).sort()).toEqual([...defaultPresets].sort());
+    expect(presetsIn((await compose({ ...found, isShy: true })).text).sort()).toEqual([...defaultPresets].sort());
+    const { text } = await compose({ ...found, choices: { refused: new Set(['github', 'openai']) } });
+    expect(presetsIn(text)).toEqual(['anthropic', 'npm', 'google', 'pypi']);
+  });
+
+  test('the repository that --repo names stands in it, and why a remote is not taken', async () => {
+    const config = `${remotes('git@github.com:Acme/Widgets.git', '/srv/x.git', 'work:a/b', 'https://10.0.0.7/a/b')}[remote "x\r- host: evil.example"]\n\turl = /y\n`;
+    const { text } = await compose({ files: { '/p/.git/config': config } });
+    expect(text).toContain(
+      '# `sallyport run --repo acme/widgets` gives a sandbox this repository, to fetch and to push.',
+    );
+    expect(text).toContain('# remote r1: it is a folder of this machine');
+    expect(text).toContain('# remote r2: its host is a name without a dot');
+    expect(text).toContain('# remote r3: its host is not a name');
+    expect(text).toContain('# a remote: it is a folder');
+    expect(text).not.toContain('evil');
+    expect(text).not.toContain('srv');
+    const broken = await compose({ files: { '/p/.git': 'no pointer' } });
+    expect(broken.text).toContain('# the remotes: the configuration of this repository cannot be read');
+  });
+
+  test('an agent brings its provider and its login', async () => {
     const { text, policy } = await compose({
       programs: ['claude'],
       files: { [`${home}/.claude/.credentials.json`]: '{"claudeAiOauth":{"accessToken":"MARK-1"}}' },
       env: { TAVILY_API_KEY: 'MARK-2' },
     });
-    expect(presetsIn(text)).toEqual(['anthropic']);
+    expect(text).toContain('- preset: anthropic # claude');
     expect(policy.credentials.get('anthropic')?.source).toMatchObject({ kind: 'login', agent: 'claude' });
     expect(text).toContain('# - preset: tavily');
     expect(text).not.toContain('MARK');
@@ -71,10 +109,7 @@ describe('a first configuration is valid, whatever was found', () => {
     const { policy } = await compose({ files: { '/p/.git/config': remotes(...urls) } });
     const [rule] = policy.allow.filter(({ host }) => host.text === 'git.acme.example');
     expect([...rule!.ports].sort()).toEqual(ports);
-    const shy = await compose({
-      files: { '/p/.git/config': remotes(...urls) },
-      choices: { gitHosts: new Set<string>() },
-    });
+    const shy = await compose({ files: { '/p/.git/config': remotes(...urls) }, isShy: true });
     expect(shy.text.includes(`#   ports: [${ports.join(', ')}]`)).toBe(ports.includes(8443));
   });
 
@@ -85,7 +120,7 @@ describe('a first configuration is valid, whatever was found', () => {
 
   test('an agent for any provider gets those there is a credential of', async () => {
     const { text } = await compose({ programs: ['opencode'], env: { GROQ_API_KEY: 'x', HF_TOKEN: 'y' } });
-    expect(presetsIn(text)).toEqual(['groq']);
+    expect(presetsIn(text)).toEqual(['groq', ...defaultPresets]);
   });
 
   test('remotes on GitHub, GitHub Enterprise, GitLab and a host of its own', async () => {
@@ -101,7 +136,7 @@ describe('a first configuration is valid, whatever was found', () => {
         [`${home}/.config/gh/hosts.yml`]: 'github.com: { user: ann }\nghe.corp.example: { user: ann }\n',
       },
     });
-    expect(presetsIn(text)).toEqual(['anthropic', 'github', 'gitlab']);
+    expect(presetsIn(text).slice(0, 3)).toEqual(['anthropic', 'github', 'gitlab']);
     expect(policy.githubHosts).toEqual(['github.com', 'ghe.corp.example']);
     expect([...policy.gitHosts].sort()).toEqual(['git.corp.example', 'gitlab.com']);
     expect(policy.credentials.get('ghe')?.source).toMatchObject({ kind: 'command' });
@@ -114,12 +149,16 @@ describe('a first configuration is valid, whatever was found', () => {
       files: {
         '/p/.git/config': remotes('https://gitlab.com/o/r', 'git@git.corp.example:o/r', 'git@ghe.x.example:o/r'),
       },
-      choices: { gitHosts: new Set() },
+      isShy: true,
     });
     expect(policy.gitHosts.size).toBe(0);
     expect(policy.rulesFor('git.corp.example')).toEqual([]);
     expect(policy.rulesFor('gitlab.com')).toEqual([]);
-    for (const comment of ['# - preset: gitlab', '# - host: git.corp.example', '#   hosts: [git.corp.example]'])
+    for (const comment of [
+      '# - preset: gitlab # a remote of this repository: why not',
+      '# - host: git.corp.example',
+      '#   hosts: [git.corp.example]',
+    ])
       expect(text).toContain(comment);
   });
 

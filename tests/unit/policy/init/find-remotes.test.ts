@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { findRepository, remotesIn } from '../../../../src/policy/init/find-remotes.ts';
 import { findPackages } from '../../../../src/policy/init/survey.ts';
+import { pretendMachine } from '../pretend-machine.ts';
 
-const told = (config: string) => remotesIn(config).map(({ name, host, repository }) => `${name} ${host} ${repository}`);
+const told = (config: string) =>
+  remotesIn(config).remotes.map(({ name, host, repository }) => `${name} ${host} ${repository}`);
 const remote = (url: string, name = 'origin') => `[remote "${name}"]\n\turl = ${url}\n\tfetch = +refs/heads/*:x\n`;
 
 describe('remotes are read out of the configuration of a repository', () => {
@@ -28,6 +30,7 @@ describe('remotes are read out of the configuration of a repository', () => {
     'ext::sh -c evil',
   ])('%s is not on another machine that has a name', (url) => {
     expect(told(remote(url))).toEqual([]);
+    expect(remotesIn(remote(url)).unread).toEqual([{ name: 'origin', reason: expect.stringMatching(/^its? /) }]);
   });
 
   test('other sections have no say, and of several addresses the first counts', () => {
@@ -37,7 +40,7 @@ describe('remotes are read out of the configuration of a repository', () => {
 });
 
 describe('the repository around a folder', () => {
-  const reads = (files: Record<string, string>) => (path: string) => files[path] ?? null;
+  const reads = (files: Record<string, string>) => pretendMachine({ files });
 
   test('is found from below, with origin first', () => {
     const config = remote('git@b.example:o/r', 'upstream') + remote('git@a.example:o/r');
@@ -59,6 +62,15 @@ describe('the repository around a folder', () => {
 
   test('may be missing', () => {
     expect(findRepository('/p/src', reads({}))).toBe(null);
+  });
+
+  test('whose configuration cannot be read says so, and the one above is not taken for it', () => {
+    const files = { '/p/sub/.git': 'gitdir: /nowhere\n', '/p/.git/config': remote('git@a.example:o/r') };
+    expect(findRepository('/p/sub', reads(files))).toMatchObject({
+      folder: '/p/sub',
+      remotes: [],
+      unread: [{ name: null, reason: 'the configuration of this repository cannot be read' }],
+    });
   });
 });
 
