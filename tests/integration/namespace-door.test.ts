@@ -227,3 +227,30 @@ print(len(s.recv(1)))`;
     }
   });
 });
+
+describe('clients that do not get through say why', () => {
+  test('Node in an empty environment knows its own roots alone, and says so', async () => {
+    const script = `
+      require('node:dns').lookup = (name, options, done) => done(null, [{ address: '${syntheticAddresses(host).v4}', family: 4 }]);
+      fetch('https://${host}/').catch((error) => console.log(error.message, error.cause?.code));`;
+    const run = await sandbox.namespace.run([process.execPath, '-e', script]);
+    expect(run.stdout).toBe('fetch failed UNABLE_TO_VERIFY_LEAF_SIGNATURE\n');
+  });
+
+  test('HTTP/1.0 is refused in words, or by an alert where TLS offers nothing else', async () => {
+    const answered = upstream.seen.length;
+    const inWords = await sandbox.curl(`https://${host}/old`, ['--http1.0', '--no-alpn']);
+    expect(inWords).toMatchObject({ status: 400, code: 'malformed.version' });
+    expect(JSON.parse(inWords.body)).toMatchObject({
+      error: 'HTTP/1.0 requests are not served',
+      hint: 'Use HTTP/1.1 or HTTP/2.',
+    });
+    const inPlain = await sandbox.curl(`http://${plain}/old`, ['--http1.0']);
+    expect(inPlain).toMatchObject({ status: 400, code: 'malformed.version' });
+    const alert = await sandbox.curl(`https://${host}/old`, ['--http1.0']);
+    expect(alert).toMatchObject({ exit: 35, status: 0 });
+    expect(alert.stderr).toContain('no application protocol');
+    expect(upstream.seen.length).toBe(answered);
+    expect(plainSeen.some(({ url }) => url === '/old')).toBe(false);
+  });
+});
