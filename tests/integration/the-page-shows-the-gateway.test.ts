@@ -5,6 +5,7 @@ import { createContext } from '../../src/cli/cli-context.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { FeedBatch, RefusalGroup, RequestDetail } from '../../src/gateway/dashboard/shapes.ts';
 import type { Question } from '../../src/path/approvals.ts';
+import { eventually } from '../support/eventually.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { askPage, PageClient, type PageListener } from '../support/page-client.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
@@ -126,5 +127,5 @@ test('when the gateway stops, the page is gone with it', async () => {
   const { origin } = page;
   await gateway.stop();
   await expect(askPage(origin, '/')).rejects.toThrow('ECONNREFUSED');
-  expect(stream.isOver).toBe(true);
+  await eventually(() => stream.isOver, 'the stream of the page ends');
 });
