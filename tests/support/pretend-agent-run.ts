@@ -102,7 +102,7 @@ export function makeAgentGround(
         stderr,
         environment,
         files: new Map(
-          [join(state, 'home'), project].flatMap(filesBelow).map((path) => [path, readFileSync(path, 'latin1')]),
+          [join(state, 'homes'), project].flatMap(filesBelow).map((path) => [path, readFileSync(path, 'latin1')]),
         ),
         journal: filesBelow(join(state, 'journal'))
           .filter((path) => path.endsWith('.jsonl'))

@@ -145,9 +145,10 @@ async function playLogin(story: LoginStory): Promise<LoginPlay> {
   try {
     const run = await ground.run(story.command);
     const file = join(ground.home, story.path);
-    const after = [...run.files].find(([path]) => path.endsWith(`/state/home/${story.path}`))?.[1] ?? '';
+    const after =
+      [...run.files].find(([path]) => path.includes('/state/homes/') && path.endsWith(`/${story.path}`))?.[1] ?? '';
     const saved = { text: readFileSync(file, 'utf8'), mode: statSync(file).mode & 0o777 };
-    for (const [path] of run.files) if (path.includes('/state/home/')) rmSync(path);
+    for (const [path] of run.files) if (path.includes('/state/homes/')) rmSync(path);
     const fresh = story.again === false ? null : await ground.run(story.command);
     return { run, login, provider, memory, passing, stub: { before, after }, saved, fresh };
   } finally {

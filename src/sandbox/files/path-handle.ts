@@ -1,5 +1,5 @@
-// A path held by a descriptor: what lies there now, whatever its name leads to a moment later. For looking only: such a
-// descriptor neither reads nor writes. What is asked of it is asked of one thing, not of a name that may change hands.
+// A path held by a descriptor: what lies there now, whatever its name leads to a moment later. Such a descriptor neither reads
+// nor writes. What is asked of it, or made in it, is asked of one thing and made in one folder, not of a name that may change hands.
 import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 
 /** O_PATH, which Node has no name for. The same on every machine that Node runs on. */
@@ -19,6 +19,8 @@ export interface PathHandle {
   child(name: string): PathHandle | null;
   /** The text of a link in it. */
   linkText(name: string): string;
+  /** A path to this name in it, as long as it is held: for making or looking at something in this very folder. */
+  place(name: string): string;
   close(): void;
 }
 
@@ -40,6 +42,7 @@ export function holdPath(path: string): PathHandle | null {
     mountId: () => Number(/^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1]),
     child: (name) => holdPath(`${self}/${name}`),
     linkText: (name) => readlinkSync(`${self}/${name}`),
+    place: (name) => `${self}/${name}`,
     close: () => closeSync(fd),
   };
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LaunchError } from '../run/sandbox-plan.ts';
-import { holdFolderOf, holdPath, type PathHandle } from './path-handle.ts';
+import { holdFolderOf, holdPath, identityAt, type PathHandle } from './path-handle.ts';
 import type { SealedMount } from './seal-mounts.ts';
 
 /** /dev/null, on every Linux. */
@@ -21,7 +21,7 @@ export async function verifyMounts(pid: number, seals: readonly SealedMount[]): 
     if (wrong === null) return;
     await sleep(1);
   }
-  throw swapped(wrong as string);
+  throw changedSinceJudged(wrong as string);
 }
 
 /** The target of the first mount that is not as it was judged; null: all are. */
@@ -45,7 +45,22 @@ function findSwapped(pid: number, seals: readonly SealedMount[]): string | null 
   }
 }
 
-function swapped(target: string): LaunchError {
+/**
+ * Why the mounts of a sandbox could not be made, where it is that something is no longer what was judged: it was there then, and
+ * the launcher has not found it. Else the error as it is.
+ */
+export function orWhatChanged(error: unknown, seals: readonly SealedMount[]): unknown {
+  if (!(error instanceof LaunchError)) return error;
+  const changed = seals.find(
+    ({ mount, source }) =>
+      'source' in mount &&
+      source !== null &&
+      (identityAt(mount.source) !== source || error.message.includes(`${mount.source}: No such file`)),
+  );
+  return changed === undefined ? error : changedSinceJudged(changed.mount.target);
+}
+
+export function changedSinceJudged(target: string): LaunchError {
   return new LaunchError(
     `what was to be mounted at ${target} changed after it was checked, so the command was not started`,
     'A program in another sandbox that can write there may have done it. End that sandbox (`sallyport list` names those that run), look at what lies there, and try again.',

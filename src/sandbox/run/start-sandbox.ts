@@ -10,6 +10,7 @@ import { liesIn } from '../files/path-relations.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from '../files/plan-mounts.ts';
 import { type SealedMount, sealMounts } from '../files/seal-mounts.ts';
 import type { RequestedMount } from '../files/user-mounts.ts';
+import { orWhatChanged } from '../files/verify-mounts.ts';
 import { isInPath } from '../namespace/find-tool.ts';
 import { type GitIdentity, quietAgents } from '../stubs/agent-stubs.ts';
 import { layGitFiles, layStubs, readGitIdentity } from '../stubs/lay-files.ts';
@@ -22,7 +23,7 @@ import { type HostTraps, snapshotHostTraps } from '../traps/host-traps.ts';
 import { isWrittenByOthers, noteRunningWriter } from '../traps/running-writers.ts';
 import { type LaidGuards, layGuards } from '../traps/stand-ins.ts';
 import { reviewHostTraps } from '../traps/trap-review.ts';
-import { doubtOf, noteWrittenFolders, refuseLinksOfSandboxes } from '../traps/written-folders.ts';
+import { doubtOf, liesInWritten, noteWrittenFolders, refuseLinksOfSandboxes } from '../traps/written-folders.ts';
 import { type BegunTrust, beginTrust } from '../trust/prepare-trust.ts';
 import {
   LaunchError,
@@ -135,7 +136,10 @@ export async function startSandbox(
     // Before anything is made in these folders: whoever ends now must know that it is needed.
     const writer = noteRunningWriter(request.stateFolder, { sandbox: id, folders, seesAll });
     undo.unshift(async () => writer.end());
-    const keep = configurationsToKeep({ ...request, inForce: guarded.keep, folders });
+    // A folder below one that sandboxes write to may be exchanged by one of them while this one starts, and the place for the
+    // policy would be made elsewhere. What stands there is in doubt anyway.
+    const steady = folders.filter((at) => at === request.workingDirectory || !liesInWritten(request.stateFolder, at));
+    const keep = configurationsToKeep({ ...request, inForce: guarded.keep, folders: steady });
     const draft = draftSandbox(request, folder, { ...guarded, keep });
     // What git follows is kept too: `init` believes the remotes that no sandbox could write. Stand-ins say nothing.
     const { guarded: ofGit, standIns } = draft.planned;
@@ -157,7 +161,9 @@ export async function startSandbox(
       kept,
     );
     request.onReady?.({ grant, notices });
-    const running = await prepared.start(plan);
+    const running = await prepared.start(plan).catch((error: unknown) => {
+      throw orWhatChanged(error, plan.seals ?? []);
+    });
     const renewal = setInterval(() => void registrar.renew(id).catch(() => {}), renewEveryMs).unref();
     let replaced: readonly string[] = [];
     let unguarded: readonly string[] = [];

@@ -1,6 +1,10 @@
 // Makes the files that mounts need as targets, removes them at the end, and reports guarded files that were replaced meanwhile:
 // when the host replaces such a file (git config does), Linux removes the mount, and the sandbox can write there.
+// Another sandbox may put a link in the place of a folder meanwhile: nothing is ever made through one.
 import { lstatSync, mkdirSync, readFileSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { holdPath } from '../files/path-handle.ts';
+import { changedSinceJudged } from '../files/verify-mounts.ts';
 import type { Mount } from '../run/sandbox-plan.ts';
 import type { StandIn } from './git-guards.ts';
 
@@ -16,8 +20,19 @@ export function layGuards(
   mounts: readonly Mount[],
   guarded: readonly string[],
 ): LaidGuards {
-  const ours = standIns.filter(lay).map((standIn) => ({ ...standIn, identity: identityOf(standIn.path) }));
-  const missing = new Set(standIns.map(({ path }) => path).filter((path) => identityOf(path) === null));
+  const ours: LaidStandIn[] = [];
+  const missing = new Set<string>();
+  try {
+    for (const standIn of standIns) {
+      // Where its folder could not be made, neither can it.
+      const place = missing.has(dirname(standIn.path)) ? null : lay(standIn);
+      if (place === null) missing.add(standIn.path);
+      else if (place.isOurs) ours.push({ ...standIn, identity: place.identity });
+    }
+  } catch (error) {
+    for (const each of ours.toReversed()) takeAway(each);
+    throw error;
+  }
   const watched = guarded.filter((path) => !missing.has(path)).map((path) => ({ path, identity: identityOf(path) }));
   return {
     mounts: mounts.filter((mount) => !('source' in mount && missing.has(mount.source))),
@@ -30,19 +45,37 @@ export function layGuards(
   };
 }
 
-/** Whether it is ours now. One that a run left which was killed is taken over. */
-function lay({ path, text }: StandIn): boolean {
+interface LaidStandIn extends StandIn {
+  readonly identity: string | null;
+}
+
+/** Null: nothing is there, and nothing could be made. What a run left which was killed is taken over. // Guards: threats.md T80 */
+function lay({ path, text }: StandIn): { readonly isOurs: boolean; readonly identity: string | null } | null {
+  const folder = holdPath(dirname(path));
   try {
-    if (text === null) mkdirSync(path);
-    else writeFileSync(path, text, { flag: 'wx', mode: 0o644 });
-    return true;
-  } catch (error) {
-    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    return isThere && text !== null && holds(path, text);
+    if (folder === null || folder.stats.isSymbolicLink() || folder.name() !== dirname(path))
+      throw changedSinceJudged(path);
+    const place = folder.place(basename(path));
+    const isOurs = make(place, text);
+    const identity = identityOf(place);
+    return identity === null ? null : { isOurs, identity };
+  } finally {
+    folder?.close();
   }
 }
 
-function takeAway({ path, text, identity }: StandIn & { readonly identity: string | null }): void {
+function make(place: string, text: string | null): boolean {
+  try {
+    if (text === null) mkdirSync(place);
+    else writeFileSync(place, text, { flag: 'wx', mode: 0o644 });
+    return true;
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    return isThere && text !== null && holds(place, text);
+  }
+}
+
+function takeAway({ path, text, identity }: LaidStandIn): void {
   if (identityOf(path) !== identity) return;
   try {
     if (text === null) rmdirSync(path);

@@ -42,6 +42,11 @@ export function doubtOf(state: string, config: string): ConfigInDoubt | null {
   return new ConfigInDoubt(what, afterReading(path), false);
 }
 
+/** Whether a sandbox could write to a folder around this one. */
+export function liesInWritten(state: string, folder: string): boolean {
+  return foldersAbove(resolve(folder)).some((above) => readNote(state, above) !== null);
+}
+
 /**
  * Its user has named it: it is theirs, until a sandbox runs here again that could change it. While one runs that can, nothing is
  * noted: the word would hold for whatever the sandbox leaves there when it ends.
