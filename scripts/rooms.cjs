@@ -178,7 +178,7 @@ module.exports = {
     {
       name: 'cli-talks-to-the-gateway',
       comment:
-        'Commands ask the running gateway. Exceptions: four files are the ways to start one, audit verify reads the ' +
+        'Commands ask the running gateway. Exceptions: six files are the ways to start or join one, audit verify reads the ' +
         'journal itself, because a gateway that was tampered with must not vouch for its own journal, and logs reads it ' +
         'where no gateway runs any more.',
       severity: 'error',
@@ -190,8 +190,8 @@ module.exports = {
         'policy/',
         'sandbox/',
         'prove/',
-        'gateway/admin/admin-(client|ports)[.]ts$',
-        'gateway/(contract|load-service|own-gateway)[.]ts$',
+        'gateway/admin/(admin-client|admin-ports|every-gateway)[.]ts$',
+        'gateway/(contract|load-service|own-gateway|join-gateway|run-gateway)[.]ts$',
         'gateway/sandboxes/sandbox-registrar[.]ts$',
         'gateway/config/trusted-config[.]ts$',
       ),
@@ -205,7 +205,7 @@ module.exports = {
         'path/',
         'kit/',
         'policy/',
-        'gateway/admin/admin-(client|ports)[.]ts$',
+        'gateway/admin/(admin-client|admin-ports|every-gateway)[.]ts$',
         'stages/audit/journal/(verify|verify-merged|merge|read-journal)[.]ts$',
       ),
     },

@@ -2,7 +2,7 @@
 // command, so that a test can run one without a terminal, and nothing reaches for globals.
 import type { Readable } from 'node:stream';
 import picocolors from 'picocolors';
-import { AdminClient } from '../gateway/admin/admin-client.ts';
+import { type AdminCaller, EveryGateway } from '../gateway/admin/every-gateway.ts';
 import { findHome, type Places, placesIn } from '../kit/files/home.ts';
 import { pathOutside } from '../kit/process/path-outside.ts';
 import { exitCode } from './terminal/exit-code.ts';
@@ -23,7 +23,8 @@ export interface CliContext {
   /** Somebody reads what is said. */
   readonly isTerminal: boolean;
   readonly colors: Colors;
-  readonly admin: AdminClient;
+  /** All gateways of the user. */
+  readonly admin: AdminCaller;
   /** Data: what a script reads. */
   print(text: string): void;
   /** Before more of what may be long: whoever reads it slowly must not have it wait in our memory. */
@@ -75,7 +76,7 @@ export function createContext(parts: ContextParts): CliContext {
     },
     isTerminal: stderr.isTTY === true,
     colors: picocolors.createColors(stdout.isTTY === true && !plain),
-    admin: new AdminClient(places.adminSocket),
+    admin: new EveryGateway(places.home),
     print: (text) => stdout.write(`${text}\n`),
     untilTaken: async () => {
       if (stdout.writableNeedDrain === true) await new Promise<void>((resolve) => stdout.once?.('drain', resolve));

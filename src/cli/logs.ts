@@ -2,7 +2,10 @@
 // name is made harmless before it reaches the terminal.
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { GatewayUnreachable } from '../gateway/admin/admin-client.ts';
+import { AdminClient, GatewayUnreachable } from '../gateway/admin/admin-client.ts';
+import { inOrderOfTime } from '../gateway/admin/every-gateway.ts';
+import { homesWithJournals } from '../kit/files/gateway-homes.ts';
+import { placesIn } from '../kit/files/home.ts';
 import type { CliContext } from './cli-context.ts';
 import { printable } from './terminal/printable.ts';
 import { wantsJson } from './terminal/wants-json.ts';
@@ -48,28 +51,71 @@ function noRecords({ places }: CliContext, { sandbox, refused }: LogsOptions): s
   return `There are no records yet: nothing has gone through a door here. ${place}\nTo see some: sallyport run -- COMMAND, or sallyport demo`;
 }
 
-/** Of the running gateway; where none runs (a `run` that has ended), what it left on disk. */
-async function* readRecords(
+/** Of the gateways that run, and what those that have ended left on disk. */
+async function* readRecords(context: CliContext, options: LogsOptions, query: URLSearchParams): AsyncGenerator<Shown> {
+  if (options.follow === true) {
+    yield* followRecords(context, options, query);
+    return;
+  }
+  const homes = homesWithJournals(context.places.home);
+  if (homes.length === 1) {
+    yield* recordsIn(context.places.home, options, query);
+    return;
+  }
+  const outcomes = await Promise.allSettled(homes.map((home) => gathered(recordsIn(home, options, query))));
+  const [first] = outcomes;
+  const found = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
+  if (first?.status === 'rejected') throw first.reason;
+  if (options.lines > 0) yield* inOrderOfTime(found).slice(-options.lines);
+}
+
+type Shown = Readonly<Record<string, unknown>>;
+
+async function* recordsIn(home: string, options: LogsOptions, query: URLSearchParams): AsyncGenerator<Shown> {
+  const { adminSocket, journalDirectory } = placesIn(home);
+  try {
+    yield* new AdminClient(adminSocket).lines(`/internal/audit?${query}`);
+  } catch (error) {
+    if (!(error instanceof GatewayUnreachable)) throw error;
+    // Neither a gateway nor a journal: there are no records, which is said.
+    if (!existsSync(journalDirectory)) return;
+    for await (const entry of await readDisk(journalDirectory, options)) yield { ...entry };
+  }
+}
+
+async function gathered(records: AsyncIterable<Shown>): Promise<Shown[]> {
+  const found: Shown[] = [];
+  for await (const record of records) found.push(record);
+  return found;
+}
+
+/** Where none runs, what the next will write where the first always does. */
+async function* followRecords(
   context: CliContext,
   options: LogsOptions,
   query: URLSearchParams,
-): AsyncGenerator<Readonly<Record<string, unknown>>> {
+): AsyncGenerator<Shown> {
+  const { journalDirectory } = context.places;
+  let lines = options.lines;
   try {
-    yield* context.admin.lines(`/internal/audit?${query}`);
-  } catch (error) {
-    if (!(error instanceof GatewayUnreachable)) throw error;
-    if (!existsSync(context.places.journalDirectory)) {
-      if (options.follow === true) throw error;
-      return;
+    for await (const record of context.admin.lines(`/internal/audit?${query}`)) {
+      lines = 0;
+      yield record;
     }
-    const { readJournal } = await import('../stages/audit/journal/read-journal.ts');
-    const asked = { sandbox: options.sandbox ?? null, refusedOnly: options.refused === true, limit: options.lines };
-    for await (const entry of readJournal(context.places.journalDirectory, {
-      ...asked,
-      follow: options.follow === true,
-    }))
-      yield { ...entry };
+  } catch (error) {
+    if (!(error instanceof GatewayUnreachable) || !existsSync(journalDirectory)) throw error;
+    for await (const entry of await readDisk(journalDirectory, { ...options, lines })) yield { ...entry };
   }
+}
+
+async function readDisk(directory: string, options: LogsOptions): Promise<AsyncIterable<object>> {
+  const { readJournal } = await import('../stages/audit/journal/read-journal.ts');
+  return readJournal(directory, {
+    sandbox: options.sandbox ?? null,
+    refusedOnly: options.refused === true,
+    limit: options.lines,
+    follow: options.follow === true,
+  });
 }
 
 export function describeRecord(context: Pick<CliContext, 'colors'>, record: Readonly<Record<string, unknown>>): string {

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { packageVersion } from '../kit/files/package-version.ts';
 import { addApproveCommand, addDenyCommand } from './approve.ts';
 import { addAuditCommand } from './audit.ts';
+import { addBackgroundCommand } from './background.ts';
 import { addCaCommand } from './ca.ts';
 import { addCheckCommand } from './check.ts';
 import type { CliContext } from './cli-context.ts';
@@ -52,6 +53,7 @@ const commands = [
       addCompletionCommand,
       addUninstallCommand,
       addWorkerCommand,
+      addBackgroundCommand,
     ],
   ],
 ] as const;

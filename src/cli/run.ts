@@ -1,14 +1,14 @@
 // `sallyport run`: the main job. A command in a sandbox that has no network but this door, no credential, and works
-// unmodified. The gateway lives in this process and ends with it, unless --gateway joins one that runs.
+// unmodified. Its gateway is the one that runs already, where that is the very one it would start, or else started beside it.
 import { type Command, Option } from 'commander';
-import type { CredentialStatus } from '../gateway/admin/admin-ports.ts';
-import type { OwnGateway } from '../gateway/own-gateway.ts';
+import type { RunGateway } from '../gateway/run-gateway.ts';
 import { pathOutside } from '../kit/process/path-outside.ts';
+import type { RequestedMount } from '../sandbox/files/user-mounts.ts';
 import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
-import type { SandboxRegistrar, SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
+import type { SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
-import { approvingPerson } from './steps/approve-edit.ts';
 import { credentialTroubles } from './steps/credential-states.ts';
+import { type JoinedFacts, joinOrStart, withFacts } from './steps/join-run.ts';
 import { addRightsOptions, asRights, gather, type RightsOptions } from './steps/rights-options.ts';
 import { describeRefusals, describeRun, type RefusedSummary } from './steps/run-report.ts';
 import { SignalPass } from './steps/signal-pass.ts';
@@ -70,7 +70,7 @@ export function addRunCommand(program: Command, context: CliContext): void {
     .option('--image <IMAGE>', 'run it in this image, with Docker')
     .option('--id <ID>', 'name it yourself (default: a random one)')
     .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
-    .option('--gateway', 'join the gateway that `sallyport up` runs')
+    .option('--gateway', 'join the gateway that runs already, whatever its policy')
     .option('--dashboard', 'serve the dashboard while it runs, and print its address')
     .option('--learn', 'let it read public hosts the policy does not know, and propose lines for them at the end')
     .option('--learn-apply', 'learn, and add those lines to the configuration without asking')
@@ -95,14 +95,14 @@ Examples:
       for (const finding of findings) context.say(`sallyport: ${printable(finding)}`);
       if (options.quiet !== true) await report(context, run);
       await run.learned?.();
-      await run.own?.stop();
+      await run.gateway.leave();
       context.exitCode = code;
     });
 }
 
 interface Run {
   readonly started: StartedSandbox;
-  readonly own: OwnGateway | null;
+  readonly gateway: RunGateway;
   /** What a session that learned needed: proposed, when it has ended. */
   readonly learned: (() => Promise<void>) | null;
 }
@@ -110,77 +110,71 @@ interface Run {
 async function begin(context: CliContext, command: readonly string[], options: RunOptions): Promise<Run> {
   // Before anything is loaded that takes credentials out of it.
   const environment = { ...context.env, PATH: context.userPath };
-  let own: Promise<OwnGateway> | null = null;
-  let gateway: OwnGateway | null = null;
-  let credentials: readonly CredentialStatus[] | null = null;
+  let joining: Promise<RunGateway> | null = null;
   let conclude: ((sandbox: string) => Promise<void>) | null = null;
-  const teaching = async (registrar: SandboxRegistrar, gateway: OwnGateway | null): Promise<SandboxRegistrar> => {
-    if (options.learn !== true && options.learnApply !== true) return registrar;
-    const session = await openLearning(context, options, gateway);
-    conclude = session.conclude;
-    return session.registrar(registrar);
-  };
+  let facts: JoinedFacts | null = null;
   try {
     if (options.launcher === undefined && options.image === undefined && options.quiet !== true) {
       const { offerBubblewrap } = await import('./steps/offer-bubblewrap.ts');
       await offerBubblewrap(context);
     }
-    const asked = await asRequest(context, command, options, environment);
-    const onReady: SandboxRequest['onReady'] = (ready) =>
-      announce(context, options, asked.launcher, ready, gateway, credentials);
-    const request = { ...asked, onReady };
-    const { startSandbox } = await import('../sandbox/run/start-sandbox.ts');
-    // Loading the gateway takes the longest: it begins when the processes of the sandbox are on their way.
-    const started = await startSandbox(request, async () => {
-      const { registrarOfGateway, registrarOfSocket } = await import('../gateway/sandboxes/sandbox-registrar.ts');
-      if (options.gateway === true) {
-        if (options.dashboard === true) await announceRunningPage(context);
-        credentials = await credentialsOfRunning(context);
-        return teaching(registrarOfSocket(context.admin), null);
-      }
-      own = startOwn(context, options);
-      gateway = await own;
-      credentials = gateway.admin.listCredentials();
-      return teaching(registrarOfGateway(gateway.admin), gateway);
+    const mounts = await askedMounts(context, options, environment);
+    // Another process, which takes the longest.
+    joining = joinOrStart(context, options, [context.cwd, ...(await writableOf(mounts))]);
+    const coming = joining.then(async (gateway) => {
+      if (options.learn === true || options.learnApply === true)
+        conclude = await openLearning(context, options, gateway);
+      const found = await withFacts(context, options, gateway);
+      facts = found.facts;
+      return found.registrar;
     });
-    return { started, own: gateway, learned: conclude && (() => conclude!(started.grant.id)) };
+    // Told below, when the rest has been looked at too.
+    coming.catch(() => {});
+    const asked = await asRequest(context, command, options, environment, mounts);
+    const onReady: SandboxRequest['onReady'] = (ready) => announce(context, options, asked.launcher, ready, facts!);
+    const { startSandbox } = await import('../sandbox/run/start-sandbox.ts');
+    const started = await startSandbox({ ...asked, onReady }, coming);
+    return { started, gateway: await joining, learned: conclude && (() => conclude!(started.grant.id)) };
   } catch (error) {
-    await stopOwn(own);
+    await (await joining?.catch(() => null))?.leave();
     throw notStarted(error);
   }
 }
 
-interface Learning {
-  registrar(registrar: SandboxRegistrar): SandboxRegistrar;
-  conclude(sandbox: string): Promise<void>;
-}
-
-async function openLearning(context: CliContext, options: RunOptions, gateway: OwnGateway | null): Promise<Learning> {
-  const { concludeSession, learnByGateway, learnBySocket, learningRegistrar } = await import(
-    './steps/learn-session.ts'
-  );
+/** Returns how it is concluded. */
+async function openLearning(
+  context: CliContext,
+  options: RunOptions,
+  gateway: RunGateway,
+): Promise<(sandbox: string) => Promise<void>> {
+  const { concludeSession, learnBySocket } = await import('./steps/learn-session.ts');
   const { learningMeans } = await import('./steps/learn-report.ts');
-  const port = gateway === null ? learnBySocket(context.admin) : learnByGateway(gateway.admin);
+  const port = learnBySocket(() => gateway.client);
   const quiet = options.quiet === true;
   if (!quiet) context.say(learningMeans);
-  const wanted = { apply: options.learnApply === true, quiet };
-  return {
-    registrar: (registrar) => learningRegistrar(registrar, port),
-    conclude: (sandbox) => concludeSession(context, port, sandbox, wanted),
-  };
+  gateway.afterRegistration = (id) => port.start(id);
+  return (sandbox) => concludeSession(context, port, sandbox, { apply: options.learnApply === true, quiet });
 }
 
-async function stopOwn(own: Promise<OwnGateway> | null): Promise<void> {
-  const gateway = await own?.catch(() => null);
-  await gateway?.stop();
+async function askedMounts(
+  context: CliContext,
+  options: RunOptions,
+  environment: NodeJS.ProcessEnv,
+): Promise<RequestedMount[]> {
+  const { parseMount } = await import('../sandbox/files/user-mounts.ts');
+  const places = { cwd: context.cwd, home: environment.HOME ?? '/' };
+  return [
+    ...(options.mount ?? []).map((text) => parseMount(text, 'read-write', places)),
+    ...(options.ro ?? []).map((text) => parseMount(text, 'read-only', places)),
+  ];
 }
 
-async function startOwn(context: CliContext, options: RunOptions): Promise<OwnGateway> {
-  const { checkConfigIsTheUsers } = await import('../gateway/config/trusted-config.ts');
-  await checkConfigIsTheUsers(context, options.config, approvingPerson(context));
-  const { startOwnGateway } = await import('../gateway/own-gateway.ts');
-  const dashboard = options.dashboard === true;
-  return startOwnGateway({ home: context.places.home, config: options.config, userKeys: true, dashboard });
+/** From now on no program of our own comes from there. */
+async function writableOf(mounts: readonly RequestedMount[]): Promise<string[]> {
+  const { writableIn } = await import('../sandbox/run/request-sandbox.ts');
+  const writable = writableIn(mounts);
+  process.env.PATH = pathOutside(process.env.PATH ?? '', writable);
+  return writable;
 }
 
 async function asRequest(
@@ -188,15 +182,9 @@ async function asRequest(
   command: readonly string[],
   options: RunOptions,
   environment: NodeJS.ProcessEnv,
+  mounts: readonly RequestedMount[],
 ): Promise<SandboxRequest> {
-  const { requestSandbox, writableIn } = await import('../sandbox/run/request-sandbox.ts');
-  const { parseMount } = await import('../sandbox/files/user-mounts.ts');
-  const places = { cwd: context.cwd, home: environment.HOME ?? '/' };
-  const mounts = [
-    ...(options.mount ?? []).map((text) => parseMount(text, 'read-write', places)),
-    ...(options.ro ?? []).map((text) => parseMount(text, 'read-only', places)),
-  ];
-  process.env.PATH = pathOutside(process.env.PATH ?? '', writableIn(mounts));
+  const { requestSandbox } = await import('../sandbox/run/request-sandbox.ts');
   return requestSandbox({
     command,
     stdio: 'terminal',
@@ -230,66 +218,37 @@ function announce(
   options: RunOptions,
   launcher: Launcher,
   started: Pick<StartedSandbox, 'grant' | 'notices'>,
-  own: OwnGateway | null,
-  credentials: readonly CredentialStatus[] | null,
+  facts: JoinedFacts,
 ): void {
-  announcePage(context, options, own);
+  const { credentials, config, dashboard } = facts;
+  // Asked for, it is said to everybody; configured, to a person.
+  if (dashboard !== null) context.say(`sallyport: dashboard ${printable(dashboard)} (good for one visit)`);
   if (!context.isTerminal || options.quiet === true) {
     for (const notice of launcher.notice) context.say(`sallyport: ${printable(notice)}`);
-    for (const trouble of credentialTroubles(credentials ?? [])) context.say(`sallyport: ${trouble}`);
+    for (const trouble of credentialTroubles(credentials)) context.say(`sallyport: ${trouble}`);
     return;
   }
   context.say(
     describeRun(context, {
       launcher: launcher.name,
-      started,
+      started: { ...started, notices: [...facts.notices, ...started.notices] },
       workingDirectory: context.cwd,
       repos: options.repo ?? [],
       branches: options.mode === 'user' ? ['any branch that is not protected'] : (options.branch ?? ['sandbox/*']),
       credentials,
-      config: own?.summary.config ?? 'that of the running gateway',
+      config,
       persistentHome: options.home === 'persist',
     }),
   );
 }
 
-/** Null: it is of a version that does not say. */
-async function credentialsOfRunning(context: CliContext): Promise<readonly CredentialStatus[] | null> {
-  const answer = await context.admin
-    .call<{ credentials: readonly CredentialStatus[] }>('GET', '/internal/credentials')
-    .catch(() => null);
-  return answer?.credentials ?? null;
-}
-
-/** That of the gateway that is joined, where it has one: the command runs without it too. */
-async function announceRunningPage(context: CliContext): Promise<void> {
-  try {
-    const { address } = await context.admin.call<{ address: string }>('POST', '/internal/dashboard');
-    context.say(`sallyport: dashboard ${printable(address)} (good for one visit)`);
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== 'AdminRefused') throw error;
-    context.say(`sallyport: ${printable(error.message)}`);
-  }
-}
-
-/** Asked for, it is said to everybody; configured, to a person. */
-function announcePage(context: CliContext, options: RunOptions, own: OwnGateway | null): void {
-  if (own === null || (options.dashboard !== true && (!context.isTerminal || options.quiet === true))) return;
-  const { dashboard, dashboardProblem } = own.summary;
-  if (dashboardProblem !== null) context.say(`sallyport: ${printable(dashboardProblem)}`);
-  if (dashboard !== null) context.say(`sallyport: dashboard ${printable(dashboard)} (good for one visit)`);
-}
-
-async function report(context: CliContext, { started, own }: Run): Promise<void> {
+async function report(context: CliContext, { started, gateway }: Run): Promise<void> {
   if (!context.isTerminal) return;
   const { id } = started.grant;
-  const filter = { sandbox: id, refusedOnly: true, limit: refusalsShown, follow: false };
-  const records =
-    own === null
-      ? context.admin.lines(`/internal/audit?sandbox=${encodeURIComponent(id)}&refused=1&limit=${refusalsShown}`)
-      : own.admin.audit({ ...filter, signal: new AbortController().signal });
   const refused: RefusedSummary[] = [];
   try {
+    const query = `sandbox=${encodeURIComponent(id)}&refused=1&limit=${refusalsShown}`;
+    const records = gateway.client.lines(`/internal/audit?${query}`);
     for await (const record of records) refused.push(record as unknown as RefusedSummary);
   } catch {
     // The gateway went away before its sandbox did: there is nobody to ask.

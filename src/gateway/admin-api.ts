@@ -16,7 +16,7 @@ import { SecretRejected } from '../stages/inject/secret-store.ts';
 import { AdminError } from './admin/admin-error.ts';
 import type { AdminPorts, CheckResult, HealthReport, PublicRecord } from './admin/admin-ports.ts';
 import { rehearse } from './decisions/rehearse.ts';
-import { type GrantParts, grantDoor } from './sandboxes/sandbox-grant.ts';
+import { type GrantParts, grantDoor, takeKnownCa } from './sandboxes/sandbox-grant.ts';
 
 export interface AdminApiParts extends GrantParts {
   readonly inject: Pick<InjectStage, 'preview'>;
@@ -31,6 +31,8 @@ export interface AdminApiParts extends GrantParts {
   /** What people are asked and answer. */
   readonly people: Pick<AdminPorts, 'questions' | 'startLearning'> & { readonly approvals: ApprovalsPort };
   readonly dashboardAddress: AdminPorts['dashboardAddress'];
+  readonly openDashboard: AdminPorts['openDashboard'];
+  readonly join: AdminPorts['join'];
 }
 
 const fieldValue = z.string().max(16_384);
@@ -58,9 +60,10 @@ const anySandbox: Sandbox = {
 export function createAdminApi(parts: AdminApiParts): AdminPorts {
   const { registry, secrets } = parts;
   return {
-    async register(input) {
+    async register(asked) {
+      const { input, known } = takeKnownCa(asked);
       const { record, secret } = await registry.register(input);
-      return { record: toPublic(record), proof: await grantDoor(parts, record, secret) };
+      return { record: toPublic(record), proof: await grantDoor(parts, record, secret, known) };
     },
     list: () => Promise.all(registry.list().map((record) => withSpending(parts, record))),
     find: async (idOrIp) => {
@@ -86,6 +89,8 @@ export function createAdminApi(parts: AdminApiParts): AdminPorts {
     questions: parts.people.questions,
     startLearning: parts.people.startLearning,
     dashboardAddress: parts.dashboardAddress,
+    openDashboard: parts.openDashboard,
+    join: parts.join,
     explain: (idOrIp, full = false) => explain(parts, idOrIp, full),
   };
 }

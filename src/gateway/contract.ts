@@ -4,6 +4,7 @@
 import type { Log } from '../kit/text/log.ts';
 import type { CompiledPolicy, ListenSettings } from '../policy/compiled.ts';
 import type { AdminPorts, LiveControl } from './admin/admin-ports.ts';
+import type { GatewayKind } from './admin/join.ts';
 
 export interface StartSummary {
   readonly doors: readonly string[];
@@ -17,8 +18,6 @@ export interface StartSummary {
   readonly warnings: readonly string[];
   /** Opens the dashboard, once; null: none is served. Not for a log. */
   readonly dashboard: string | null;
-  /** Why it is not served where the configuration says; null: it is. */
-  readonly dashboardProblem: string | null;
 }
 
 export interface StartCredential {
@@ -65,6 +64,12 @@ export interface StartOptions {
   readonly publish?: string;
   /** Credentials without a source are looked for where the user's own tools keep their keys. */
   readonly userKeys?: boolean;
+  /** How it was started, for those who join it. Default: `up`. */
+  readonly kind?: GatewayKind;
+  /** Hears how many runs have joined it, whenever one comes or goes. */
+  readonly onLeases?: (open: number) => void;
+  /** A socket that listens already takes the place of the admin socket: its descriptor. */
+  readonly listenOn?: number | undefined;
   /**
    * The script that is a worker when it is started with the argument `worker`: with it, `listen.workers` is followed. Absent:
    * this process does everything itself.

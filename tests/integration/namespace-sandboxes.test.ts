@@ -94,7 +94,7 @@ async function believes(inside: Pick<TestNamespace, 'run'>, caPem: string, name?
 
 describe('what a sandbox is to trust at its door', () => {
   test('a container: the CA of the gateway, which it may have known before it started', async () => {
-    expect(await sandboxes.open(ofContainer(), container.pid)).toBe(ca.certificatePem);
+    expect(await sandboxes.open(ofContainer(), container.pid)).toEqual({ certificate: ca.certificatePem, ca: null });
     expect(await believes(container, ca.certificatePem, 'api.example.com')).toBe(true);
     // So that the refusal of a literal address can be read.
     expect(await believes(container, ca.certificatePem)).toBe(true);
@@ -102,7 +102,8 @@ describe('what a sandbox is to trust at its door', () => {
 
   test('any other: a CA of its own, and not that of the gateway', async () => {
     const own = await sandboxes.open(recordOf({ namespace: { pid: plain.pid } }), plain.pid);
-    expect(await believes(plain, own, 'api.example.com')).toBe(true);
+    expect(own.ca?.certificate).toBe(own.certificate);
+    expect(await believes(plain, own.certificate, 'api.example.com')).toBe(true);
     expect(await believes(plain, ca.certificatePem, 'api.example.com')).toBe(false);
   });
 });

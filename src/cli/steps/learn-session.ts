@@ -1,9 +1,9 @@
 // `sallyport run --learn`: the sandbox learns from its first request on, and when it has ended, what it needed is proposed,
 // applied on the user's word, or kept for `sallyport learn`. Whatever goes wrong here, the exit code stays the command's.
-import type { AdminClient } from '../../gateway/admin/admin-client.ts';
-import type { AdminPorts, HealthReport } from '../../gateway/admin/admin-ports.ts';
+
+import type { HealthReport } from '../../gateway/admin/admin-ports.ts';
+import type { AdminCaller } from '../../gateway/admin/every-gateway.ts';
 import type { LearnedSession } from '../../policy/learn/learned-sessions.ts';
-import type { SandboxRegistrar } from '../../sandbox/run/start-sandbox.ts';
 import type { CliContext, Input } from '../cli-context.ts';
 import { printable } from '../terminal/printable.ts';
 import { countLines, describeLearned, shownPath } from './learn-report.ts';
@@ -19,40 +19,12 @@ export interface LearnPort {
 /** More than any session that a person looks through. */
 const maxRecords = 200_000;
 
-export function learnByGateway(registrar: Pick<AdminPorts, 'startLearning' | 'health' | 'audit'>): LearnPort {
+/** `admin`: the gateway that serves the sandbox at that moment. */
+export function learnBySocket(admin: () => AdminCaller): LearnPort {
   return {
-    start: (sandbox) => registrar.startLearning(sandbox),
-    config: async () => registrar.health().config,
-    records: (sandbox) => {
-      const { signal } = new AbortController();
-      const records = registrar.audit({ sandbox, refusedOnly: false, limit: maxRecords, follow: false, signal });
-      return records as AsyncIterable<Readonly<Record<string, unknown>>>;
-    },
-  };
-}
-
-export function learnBySocket(admin: AdminClient): LearnPort {
-  return {
-    start: (sandbox) => admin.call('POST', '/internal/learning', { sandbox }),
-    config: async () => (await admin.call<HealthReport>('GET', '/internal/health')).config,
-    records: (sandbox) => admin.lines(`/internal/audit?sandbox=${encodeURIComponent(sandbox)}&limit=${maxRecords}`),
-  };
-}
-
-/** The same registrar, but a sandbox that is registered learns before its command starts. */
-export function learningRegistrar(registrar: SandboxRegistrar, port: Pick<LearnPort, 'start'>): SandboxRegistrar {
-  return {
-    ...registrar,
-    async register(registration) {
-      const grant = await registrar.register(registration);
-      try {
-        await port.start(grant.id);
-      } catch (error) {
-        await registrar.unregister(grant.id).catch(() => {});
-        throw error;
-      }
-      return grant;
-    },
+    start: (sandbox) => admin().call('POST', '/internal/learning', { sandbox }),
+    config: async () => (await admin().call<HealthReport>('GET', '/internal/health')).config,
+    records: (sandbox) => admin().lines(`/internal/audit?sandbox=${encodeURIComponent(sandbox)}&limit=${maxRecords}`),
   };
 }
 

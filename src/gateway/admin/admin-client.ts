@@ -1,9 +1,10 @@
 // The command line's end of the admin socket. Before it says anything it makes sure that the socket is in a private
 // directory of ours, so that nobody else can sit at the other end and collect secrets.
 import { lstatSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { dirname } from 'node:path';
 import { checkPrivateDirectory } from '../../kit/files/secure-directory.ts';
+import type { JoinAnswer, JoinRequest } from './join.ts';
 
 /** No gateway answers on the socket. */
 export class GatewayUnreachable extends Error {
@@ -23,6 +24,15 @@ export class AdminRefused extends Error {
     this.code = code;
     this.hint = hint;
   }
+}
+
+/** A gateway that was joined, or has said why not. */
+export interface Held {
+  readonly answer: JoinAnswer;
+  /** When the connection is gone, for whatever reason. */
+  readonly ended: Promise<void>;
+  /** Leaves in order; resolves when a gateway that ends for it has ended. */
+  leave(): Promise<void>;
 }
 
 export class AdminClient {
@@ -60,6 +70,31 @@ export class AdminClient {
     }
   }
 
+  /** Joins the gateway: the connection lasts until either end goes, and each hears of the other's end by it. */
+  async join(asked: JoinRequest): Promise<Held> {
+    const { request, response } = await this.#open('POST', '/internal/join', `${JSON.stringify(asked)}\n`);
+    let answered = false;
+    let text = '';
+    const ended = new Promise<void>((resolve) => response.once('close', () => resolve()));
+    const answer = await new Promise<JoinAnswer>((resolve, reject) => {
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+        if (answered || !text.includes('\n')) return;
+        answered = true;
+        resolve(JSON.parse(text.slice(0, text.indexOf('\n'))) as JoinAnswer);
+      });
+      // An error is followed by the end of the answer.
+      response.on('error', () => {});
+      void ended.then(() => reject(this.#explain(Object.assign(new Error('closed'), { code: 'ECONNRESET' }))));
+    });
+    request.on('error', () => {});
+    const leave = (): Promise<void> => {
+      request.end();
+      return ended;
+    };
+    return { answer, ended, leave };
+  }
+
   async #send(
     method: string,
     path: string,
@@ -67,27 +102,48 @@ export class AdminClient {
     contentType: string,
     signal?: AbortSignal,
   ): Promise<IncomingMessage> {
+    const headers = body === null ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
+    const { request, answer } = await this.#request(method, path, headers, signal);
+    request.end(body ?? undefined);
+    return answer;
+  }
+
+  async #open(
+    method: string,
+    path: string,
+    begin: string,
+  ): Promise<{ request: ClientRequest; response: IncomingMessage }> {
+    const { request, answer } = await this.#request(method, path, { 'transfer-encoding': 'chunked' });
+    request.write(begin);
+    return { request, response: await answer };
+  }
+
+  async #request(
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string | number>>,
+    signal?: AbortSignal,
+  ): Promise<{ request: ClientRequest; answer: Promise<IncomingMessage> }> {
     this.#checkPlace();
     // Loaded when somebody asks: most commands never do, and it brings half of Node with it.
     const { request: httpRequest } = await import('node:http');
-    return new Promise((resolve, reject) => {
-      const headers = body === null ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
-      const request = httpRequest({
-        socketPath: this.#socketPath,
-        method,
-        path,
-        headers,
-        agent: false,
-        ...(signal !== undefined && { signal }),
-      });
+    const request = httpRequest({
+      socketPath: this.#socketPath,
+      method,
+      path,
+      headers,
+      agent: false,
+      ...(signal !== undefined && { signal }),
+    });
+    const answer = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('error', (error) => reject(this.#explain(error)));
       request.once('response', (response) => {
         const status = response.statusCode ?? 0;
         if (status >= 200 && status < 300) resolve(response);
         else readAll(response).then((text) => reject(asRefusal(status, text)), reject);
       });
-      request.end(body ?? undefined);
     });
+    return { request, answer };
   }
 
   #checkPlace(): void {

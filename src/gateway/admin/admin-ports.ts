@@ -2,6 +2,7 @@
 // A port that refuses throws an `AdminError`; anything else it throws is our own fault and becomes a 500.
 import type { Approval, ApprovalScope, PersonsAnswer, Question } from '../../path/approvals.ts';
 import type { PolicySection } from '../../policy/explain/explain-policy.ts';
+import type { JoinAnswer, JoinRequest } from './join.ts';
 
 export type { PolicySection };
 
@@ -17,6 +18,8 @@ export interface Grant {
   readonly proxy_url?: string;
   /** With a namespace: the certificate (PEM) to trust: of a CA made for this sandbox alone, or, for a container, the gateway's. */
   readonly ca_certificate?: string;
+  /** That CA with its key (PEM), where it is for this sandbox alone: the launcher gives it to the next gateway. */
+  readonly ca?: { readonly certificate: string; readonly key: string };
   /** With the proof `mtls`: what the shim proves itself with. The key is kept nowhere else. */
   readonly identity?: GrantedIdentity;
   /** With a namespace: hosts that serve git, whose ssh URLs are led through the door. */
@@ -135,7 +138,15 @@ export interface PolicyLine {
   readonly covers: string;
 }
 
+/** A run that has asked to join. */
+export interface JoinedRun {
+  readonly answer: JoinAnswer;
+  /** Null: it may not join. `end`: it is gone; true: it was the last, and the gateway ends. */
+  readonly lease: { end(): boolean } | null;
+}
+
 export interface AdminPorts {
+  join(asked: JoinRequest): Promise<JoinedRun>;
   register(input: unknown): Promise<Registered>;
   /** With what each has spent in this period. */
   list(): readonly PublicRecord[] | Promise<readonly PublicRecord[]>;
@@ -156,6 +167,8 @@ export interface AdminPorts {
   startLearning(sandbox: string): Promise<void>;
   /** The address of the dashboard, good for one visit; null: none is served. */
   dashboardAddress(): string | null;
+  /** The same, and where none is served yet it is from now on, on a free port of loopback. */
+  openDashboard(): Promise<string>;
   /** The policy as it holds for one sandbox, in sentences; `full`: with every name of a long list. Null: no such sandbox. */
   explain(sandbox: string, full?: boolean): readonly PolicySection[] | null;
 }

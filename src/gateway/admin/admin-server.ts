@@ -7,9 +7,10 @@ import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { ensurePrivateDirectory } from '../../kit/files/secure-directory.ts';
 import { type PeerCredentials, readPeerCredentials } from '../../kit/process/peer-credentials.ts';
-import { listenOnUnixSocket } from '../../kit/process/unix-listen.ts';
+import { listenOnDescriptor, listenOnUnixSocket } from '../../kit/process/unix-listen.ts';
 import { AdminError, asAdminError } from './admin-error.ts';
 import type { AdminPorts } from './admin-ports.ts';
+import { waitsForTheEnd } from './join-route.ts';
 import { type AdminAnswer, answerCall, MethodNotAllowed } from './routes.ts';
 
 const idleTimeoutMs = 30_000;
@@ -21,13 +22,15 @@ export interface AdminServerOptions {
   readonly ports: AdminPorts;
   /** Hears of refused peers and of our own faults; they are not told to the client. */
   readonly onFault: (what: string, error: unknown) => void;
+  /** A socket at that path which listens already: its descriptor. Default: one is made. */
+  readonly listenOn?: number | undefined;
   /** Replaced in tests only. */
   readonly identifyPeer?: (socket: Socket) => Promise<PeerCredentials>;
 }
 
 export interface AdminServer {
   readonly socketPath: string;
-  /** Stops listening and ends open requests, also followed feeds. */
+  /** Stops listening and ends open requests, also followed feeds; who waits for the end of this process does so still. */
   close(): Promise<void>;
 }
 
@@ -69,15 +72,17 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
     );
   });
   listener.maxConnections = 128;
-  await listenOnUnixSocket(listener, socketPath);
+  if (options.listenOn === undefined) await listenOnUnixSocket(listener, socketPath);
+  else await listenOnDescriptor(listener, options.listenOn);
 
   return {
     socketPath,
     close: async () => {
       const closed = once(listener, 'close');
       listener.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
+      const ended = [...sockets].filter((socket) => !waitsForTheEnd(socket));
+      for (const socket of ended) socket.destroy();
+      if (ended.length === sockets.size) await closed;
     },
   };
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { readJson, readText } from './admin-body.ts';
 import { AdminError } from './admin-error.ts';
 import type { AdminPorts } from './admin-ports.ts';
+import { joinLines } from './join-route.ts';
 import { questionRoutes } from './question-routes.ts';
 
 export type AdminAnswer =
@@ -36,8 +37,8 @@ const routes: readonly AdminRoute[] = [
   {
     path: ['internal', 'dashboard'],
     methods: {
-      POST: (ports) => {
-        const address = ports.dashboardAddress();
+      POST: async (ports, { query }) => {
+        const address = readFlag(query, 'open') ? await ports.openDashboard() : ports.dashboardAddress();
         if (address === null) {
           const hint = 'Add `listen: {dashboard: 127.0.0.1:8642}` to sallyport.yaml and start the gateway again.';
           throw new AdminError(404, 'dashboard.not-served', 'this gateway serves no dashboard', hint);
@@ -45,6 +46,11 @@ const routes: readonly AdminRoute[] = [
         return { status: 200, json: { address } };
       },
     },
+  },
+  // A run that would rather use this gateway than start its own.
+  {
+    path: ['internal', 'join'],
+    methods: { POST: async (ports, { request }) => ({ status: 200, lines: await joinLines(ports, request) }) },
   },
   // Switches learning on for a sandbox: it may then read unknown public hosts, without a credential.
   {

@@ -23,31 +23,33 @@ export interface GatewayDashboard {
   readonly invite: () => string | null;
   /** Where it is served; null: nowhere. */
   readonly origin: () => string | null;
-  /** Why it is not served where the configuration says; null: it is. */
-  readonly problem: () => string | null;
   /** Where the policy or whoever started the gateway wants one. `admin`: what the page shows and asks for. */
   open(admin: AdminPorts): Promise<void>;
+  /** Somebody asks for it: where none is served, it is from now on. Returns an address that opens it, once. */
+  openOnRequest(admin: AdminPorts): Promise<string>;
   readonly close: () => Promise<void>;
 }
 
-/** A free port, for the gateway of one command. */
+/** A free port, for a gateway that the configuration gives none. */
 const anyPort: ListenAddress = { host: '127.0.0.1', port: 0 };
 
 export function buildDashboard(parts: DashboardParts): GatewayDashboard {
   const { options, policy, log } = parts;
   let page: Dashboard | null = null;
-  let problem: string | null = null;
   return {
     invite: () => page?.invite() ?? null,
     origin: () => page?.origin ?? null,
-    problem: () => problem,
     async open(admin) {
       const configured = options.listen?.dashboard ?? policy().listen.dashboard;
       const listen = configured ?? (options.dashboard === true ? anyPort : null);
       if (listen === null) return;
-      // Of several commands on one machine the first has the configured port; the others do their work all the same.
+      // Of several gateways of one user the first has the configured port; the page of another is on a free one.
       if (options.doors !== 'sandboxes') page = await serve(parts, admin, listen);
       else page = await serve(parts, admin, listen).catch((error: unknown) => elsewhere(admin, error));
+    },
+    async openOnRequest(admin) {
+      page ??= await serve(parts, admin, anyPort);
+      return page.invite();
     },
     close: async () => {
       await page?.close();
@@ -55,11 +57,10 @@ export function buildDashboard(parts: DashboardParts): GatewayDashboard {
     },
   };
 
-  async function elsewhere(admin: AdminPorts, error: unknown): Promise<Dashboard | null> {
+  function elsewhere(admin: AdminPorts, error: unknown): Promise<Dashboard> {
     if (!(error instanceof Error) || error.name !== 'DashboardTaken') throw error;
     log.warn(error.message);
-    problem = error.message;
-    return options.dashboard === true ? serve(parts, admin, anyPort) : null;
+    return serve(parts, admin, anyPort);
   }
 }
 

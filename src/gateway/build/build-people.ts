@@ -7,6 +7,7 @@ import type { AdminPorts, HealthReport, LiveControl } from '../admin/admin-ports
 import { createAdminApi } from '../admin-api.ts';
 import { guardedFiles } from '../config/guarded-files.ts';
 import type { StartOptions } from '../contract.ts';
+import { Joining } from '../joining.ts';
 import { noNamespaces } from '../sandboxes/namespace-sandboxes.ts';
 import { buildDashboard, type GatewayDashboard } from './build-dashboard.ts';
 import type { Primary } from './build-primary.ts';
@@ -29,7 +30,9 @@ export function buildForPeople(options: StartOptions, kept: KeptState, primary: 
   const page = buildDashboard({ options, policy, people: approvals, feed: records.feed, log });
   const controls = (): LiveControl[] => controlsOf(kept, primary, page);
   const warnings = (): string[] => warningsOf(kept, primary);
-  const api = createAdminApi({
+  const reload = (): Promise<void> => primary.rollout.reload();
+  const joining = new Joining({ options, policy, startedWith: kept.startedWith, processes: kept.processes, reload });
+  const api: AdminPorts = createAdminApi({
     registry,
     secrets: core.secrets,
     inject: core.inject,
@@ -52,6 +55,8 @@ export function buildForPeople(options: StartOptions, kept: KeptState, primary: 
     journalDirectory: places.journalDirectory,
     people: approvals,
     dashboardAddress: page.invite,
+    openDashboard: () => page.openOnRequest(api),
+    join: joining.join,
   });
   return { page, api, controls, warnings };
 }

@@ -45,6 +45,7 @@ export async function startServing(
       socketPath: kept.places.adminSocket,
       ports: people.api,
       onFault: (what, error) => log.error(what, { error }),
+      listenOn: options.listenOn,
     });
     await people.page.open(people.api);
     await openDoors(options, kept, primary, people);
@@ -103,6 +104,5 @@ function summaryOf({ places, ca, policy }: KeptState, { configured, core }: Prim
     credentials: core.secrets.list(),
     warnings: people.warnings(),
     dashboard: people.page.invite(),
-    dashboardProblem: people.page.problem(),
   };
 }

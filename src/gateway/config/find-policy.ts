@@ -2,7 +2,7 @@
 // of the program that has started it. Reads nothing yet.
 
 import { ownPath } from '../../kit/process/own-path.ts';
-import { findConfigFile } from '../../policy/load/load-policy.ts';
+import { findConfigFile } from '../../policy/load/find-config.ts';
 import { type MachineFiles, thisMachine } from '../../policy/load/machine-files.ts';
 import { machineWithPolicy, policyInCode } from '../../policy/load/policy-in-code.ts';
 import type { StartOptions } from '../contract.ts';

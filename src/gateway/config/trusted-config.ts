@@ -30,22 +30,22 @@ interface TrustPlaces {
 }
 
 /**
- * Throws UntrustedConfig when the configuration that would be found by itself is in doubt, and nobody who is asked says that it
- * is theirs. One that is named is the user's from then on.
+ * Returns it; null: the embedded default. Throws UntrustedConfig when the configuration that would be found by itself is in
+ * doubt, and nobody who is asked says that it is theirs. One that is named is the user's from then on.
  */
 export async function checkConfigIsTheUsers(
   { env, cwd, places }: TrustPlaces,
   flag: string | undefined,
   ask: AskAboutConfig | null = null,
-): Promise<void> {
-  const { findConfigFile } = await import('../../policy/load/load-policy.ts');
+): Promise<string | null> {
+  const { findConfigFile } = await import('../../policy/load/find-config.ts');
   const { approveConfig, doubtOf } = await import('../../sandbox/traps/written-folders.ts');
   const { thisMachine } = await import('../../policy/load/machine-files.ts');
   const { lastFollowed, noteFollowed } = await import('../../sandbox/traps/followed-text.ts');
   // The very home that the gateway looks in: where HOME is not set, another file would be judged than is read.
   const file = findConfigFile({ flag, env, cwd, home: thisMachine(env).home });
   // A file that is not there is an error of its own, told by whoever reads it.
-  if (file === null || !isReadable(file)) return;
+  if (file === null || !isReadable(file)) return file;
   const doubt = doubtOf(places.home, file);
   const isNamed = flag !== undefined || Boolean(env.SALLYPORT_CONFIG);
   if (doubt !== null && !isNamed) {
@@ -57,6 +57,7 @@ export async function checkConfigIsTheUsers(
   }
   if (doubt !== null) approveConfig(places.home, file);
   noteFollowed(places.home, file);
+  return file;
 }
 
 function isReadable(path: string): boolean {

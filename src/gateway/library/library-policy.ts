@@ -1,7 +1,7 @@
 // The policy of a gateway that a program starts: a file, an object, or what is found by the contract's order. Every way leads
 // through the same reader and has the same errors. What a sandbox may have written is never followed unasked.
 import { resolve } from 'node:path';
-import { findConfigFile } from '../../policy/load/load-policy.ts';
+import { findConfigFile } from '../../policy/load/find-config.ts';
 import { thisMachine } from '../../policy/load/machine-files.ts';
 import { policyInCode } from '../../policy/load/policy-in-code.ts';
 import { PolicyRejected } from '../../policy/schema/policy-rejected.ts';

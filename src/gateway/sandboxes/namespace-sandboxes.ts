@@ -1,6 +1,7 @@
 // Sandboxes whose door is in their own network namespace: opens the door, with a CA that only this sandbox trusts or, for a
 // container, the gateway's own, and takes the door away when the sandbox is gone or has got another way out, even when
-// nobody says so. The key of a CA never leaves this process's memory.
+// nobody says so. The key of a CA is in memory alone: here, and in the launcher of
+// its sandbox.
 import { readlinkSync } from 'node:fs';
 import type { NamespaceHandles } from '../../kit/namespace-handles.ts';
 import { processBirth } from '../../kit/process/process-birth.ts';
@@ -10,7 +11,7 @@ import { closeNamespaceHandles, openNamespaceDoor } from '../../sandbox/namespac
 import { addedInterfaces } from '../../sandbox/namespace/process-namespaces.ts';
 import type { Doors } from '../../stages/accept/doors/doors.ts';
 import { LeafMinter, type SigningCa } from '../../stages/accept/tls/leaf.ts';
-import { makeSandboxCa } from '../../stages/accept/tls/sandbox-ca.ts';
+import { type KeptCa, makeSandboxCa, reopenSandboxCa, type SandboxCa } from '../../stages/accept/tls/sandbox-ca.ts';
 import type { SandboxRecord } from '../../stages/identify/registry/sandbox-record.ts';
 
 /** How soon a sandbox that was killed with its launcher is noticed. Its door leads nowhere by then: nobody is behind it. */
@@ -37,6 +38,11 @@ interface Holder {
   readonly namespace: string;
 }
 
+export interface OpenedNamespace {
+  readonly certificate: string;
+  readonly ca: KeptCa | null;
+}
+
 export class NamespaceSandboxes {
   readonly #parts: NamespaceParts;
   readonly #holders = new Map<string, Holder>();
@@ -47,8 +53,11 @@ export class NamespaceSandboxes {
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
   }
 
-  /** Returns the certificate (PEM) that the sandbox is to trust. Rejects with a LaunchError. */
-  async open(record: SandboxRecord, pid: number): Promise<string> {
+  /**
+   * Returns the certificate (PEM) that the sandbox is to trust, with its key where it is of a CA for this sandbox alone.
+   * `known`: the one that it trusts already. Rejects with a LaunchError.
+   */
+  async open(record: SandboxRecord, pid: number, known: KeptCa | null = null): Promise<OpenedNamespace> {
     const holder = whoHolds(pid);
     const ports = new Set([443, 80, ...this.#parts.policy().allow.flatMap((rule) => rule.ports)]);
     const opening = openNamespaceDoor({
@@ -56,7 +65,7 @@ export class NamespaceSandboxes {
       ports: [...ports],
       ...(record.containerId !== null && { network: containerNetwork(pid, record.containerId) }),
     });
-    const { ca, leaves } = this.#trustOf(record, opening);
+    const { ca, leaves } = this.#trustOf(record, known, opening);
     const handles = await opening;
     // Unregistered meanwhile: nobody would ever close this door.
     if (holder === null || whatBecameOf(holder) !== null || !this.#parts.isRegistered(record)) {
@@ -65,7 +74,11 @@ export class NamespaceSandboxes {
     }
     this.#parts.doors.openNamespace(record.id, handles, (host) => leaves.contextFor(host));
     this.#holders.set(record.id, holder);
-    return ca.certificatePem;
+    return { certificate: ca.certificatePem, ca: 'kept' in ca ? ca.kept() : null };
+  }
+
+  #ownCa(id: string, known: KeptCa | null): SandboxCa {
+    return known === null ? makeSandboxCa(id, Date.now()) : reopenSandboxCa(id, known);
   }
 
   forget(id: string): void {
@@ -87,9 +100,13 @@ export class NamespaceSandboxes {
   }
 
   /** While the door is being opened. Should it fail, nobody is left with a door that opens later. */
-  #trustOf(record: SandboxRecord, opening: Promise<NamespaceHandles>): { ca: CertifiedCa; leaves: LeafMinter } {
+  #trustOf(
+    record: SandboxRecord,
+    known: KeptCa | null,
+    opening: Promise<NamespaceHandles>,
+  ): { ca: CertifiedCa | SandboxCa; leaves: LeafMinter } {
     try {
-      const ca = record.containerId === null ? makeSandboxCa(record.id, Date.now()) : this.#parts.commonCa;
+      const ca = record.containerId === null ? this.#ownCa(record.id, known) : this.#parts.commonCa;
       // A minter for each door, whoever signs: its keys, TLS sessions and cache are not another sandbox's. Behind this door
       // every address is the gateway, so that a certificate for an address only makes a refusal readable.
       return { ca, leaves: new LeafMinter({ ...ca, forOneSandbox: true }) };

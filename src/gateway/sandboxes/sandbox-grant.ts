@@ -1,11 +1,13 @@
 // What a sandbox is handed with its registration: the door that is its own is opened here, in its namespace or as a Unix
 // socket, and what it needs to come through is put together. A door that cannot be opened leaves no registration behind.
 
+import * as z from 'zod';
 import { sandboxProxyPort } from '../../kit/namespace-handles.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { usableCredentials, usableLogins } from '../../sandbox/stubs/placeholders.ts';
 import type { Doors } from '../../stages/accept/doors/doors.ts';
 import { grantIdentity } from '../../stages/accept/tls/identity-ca.ts';
+import type { KeptCa } from '../../stages/accept/tls/sandbox-ca.ts';
 import type { SandboxRegistry } from '../../stages/identify/registry/registry.ts';
 import type { SandboxRecord } from '../../stages/identify/registry/sandbox-record.ts';
 import type { SecretStore } from '../../stages/inject/secret-store.ts';
@@ -23,10 +25,28 @@ export interface GrantParts {
   readonly configured: ConfiguredDoors;
 }
 
-export async function grantDoor(parts: GrantParts, record: SandboxRecord, secret: string | null): Promise<Grant> {
+const keptCa = z.strictObject({ certificate: z.string().max(8192), key: z.string().max(8192) });
+
+/** `namespace.ca`: what the sandbox trusts already, from a gateway that has died. The registry keeps nothing of it. */
+export function takeKnownCa(input: unknown): { input: unknown; known: KeptCa | null } {
+  const namespace: unknown = typeof input === 'object' && input !== null ? Reflect.get(input, 'namespace') : undefined;
+  if (typeof namespace !== 'object' || namespace === null || !('ca' in namespace)) return { input, known: null };
+  const { ca, ...rest } = namespace as Record<string, unknown>;
+  const known = keptCa.safeParse(ca);
+  if (!known.success)
+    throw new AdminError(400, 'sandbox.invalid', 'namespace.ca: it needs certificate and key, as PEM');
+  return { input: { ...(input as object), namespace: rest }, known: known.data };
+}
+
+export async function grantDoor(
+  parts: GrantParts,
+  record: SandboxRecord,
+  secret: string | null,
+  known: KeptCa | null = null,
+): Promise<Grant> {
   if (record.proof.includes('mtls')) return grantCertificate(parts, record, secret);
   try {
-    if (record.namespacePid !== null) return await grantNamespace(parts, record, record.namespacePid);
+    if (record.namespacePid !== null) return await grantNamespace(parts, record, record.namespacePid, known);
     if (record.socketPath !== null) {
       await parts.doors.openPrivate(record.id, record.socketPath);
       // Unregistered meanwhile: nobody would ever close this door.
@@ -75,13 +95,19 @@ async function grantCertificate(
   );
 }
 
-async function grantNamespace(parts: GrantParts, record: SandboxRecord, pid: number): Promise<Grant> {
+async function grantNamespace(
+  parts: GrantParts,
+  record: SandboxRecord,
+  pid: number,
+  known: KeptCa | null,
+): Promise<Grant> {
   const { githubHosts, gitHosts } = parts.policy();
-  const certificate = await parts.namespaces.open(record, pid);
+  const { certificate, ca } = await parts.namespaces.open(record, pid, known);
   const listed = parts.secrets.list();
   const usable = usableCredentials(listed, record.credentials);
   return {
     ca_certificate: certificate,
+    ...(ca !== null && { ca }),
     proxy_url: `http://127.0.0.1:${sandboxProxyPort}`,
     git_hosts: [...githubHosts, ...gitHosts],
     credentials: [...usable],

@@ -26,8 +26,12 @@ export interface Places {
   readonly projectHomes: string;
   /** The one that all projects shared, of an earlier version. */
   readonly sharedHome: string;
-  /** State of gateways that live in a `run` while another gateway has this place. */
+  /** Where gateways beside the first keep their state: folders `2`, `3`, … used again when they are free. */
+  readonly gatewaysDirectory: string;
+  /** Where version 0.1 put them: one folder for each `run`, never used again. */
   readonly runsDirectory: string;
+  /** What a gateway says that has no terminal. */
+  readonly logFile: string;
 }
 
 /** `$SALLYPORT_HOME`, else `~/.local/state/sallyport`. */
@@ -55,6 +59,8 @@ export function placesIn(home: string): Places {
     sandboxFolders: join(home, 'sandboxes'),
     projectHomes: join(home, 'homes'),
     sharedHome: join(home, 'home'),
+    gatewaysDirectory: join(home, 'gateways'),
     runsDirectory: join(home, 'runs'),
+    logFile: join(home, 'run.log'),
   };
 }

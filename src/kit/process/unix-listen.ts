@@ -1,5 +1,6 @@
 // Listens on a Unix socket path so that no moment exists in which another user could connect, and so that a socket
 // left behind by a crash is cleared away while a living one never is. Takes no decision about who may talk.
+import { once } from 'node:events';
 import { chmodSync, lstatSync, rmSync, type Stats, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { takeLock } from '../files/file-lock.ts';
@@ -37,6 +38,12 @@ export async function listenOnUnixSocket(server: Server, path: string, options: 
     unlinkSync(lockPath);
     unlock();
   }
+}
+
+/** A socket that somebody else has bound and keeps: systemd's, which starts us when the first client comes. */
+export async function listenOnDescriptor(server: Server, fd: number): Promise<void> {
+  server.listen({ fd });
+  await once(server, 'listening');
 }
 
 function bind(server: Server, path: string, mode: number): Promise<void> {

@@ -1,40 +1,22 @@
-// Finds the configuration file and makes the policy that is in force. Nothing found: an embedded default that runs.
+// Makes the policy that is in force out of the configuration file. None found: an embedded default that runs.
 // A file that is there but bad is never replaced by the default: the caller keeps what it had, or does not start.
-import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { compilePolicy } from '../compile.ts';
 import { packageFamiliesIn } from '../compile-allow.ts';
 import { readDocument } from '../schema/document.ts';
 import type { PolicyResult } from '../schema/policy-error.ts';
 import { loadPresets } from '../schema/presets.ts';
-import { isStandInConfig, placesToLook } from './config-places.ts';
 import type { MachineFiles } from './machine-files.ts';
 import { findPackageHosts } from './package-hosts.ts';
 import { keepSource } from './policy-source.ts';
 
-export interface ConfigPlaces {
-  /** `--config`. */
-  readonly flag?: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  readonly home: string;
-}
+export { findConfigFile } from './find-config.ts';
 
 export const defaultPresets = ['anthropic', 'openai', 'google', 'github', 'npm', 'pypi'] as const;
 
 export const embeddedDefault = `version: 1
 allow:
 ${defaultPresets.map((preset) => `  - preset: ${preset}\n`).join('')}`;
-
-/**
- * The file to read, by the contract's order; null: none, use the embedded default. A file that was named explicitly
- * is returned even when it is not there, so that a typing mistake is an error and not a silent default.
- */
-export function findConfigFile(places: ConfigPlaces): string | null {
-  if (places.flag) return resolve(places.cwd, places.flag);
-  if (places.env.SALLYPORT_CONFIG) return resolve(places.cwd, places.env.SALLYPORT_CONFIG);
-  return placesToLook(places).find((path) => existsSync(path) && !isStandInConfig(path)) ?? null;
-}
 
 export async function loadPolicy(file: string | null, machine: MachineFiles): Promise<PolicyResult> {
   if (file === null) return loadPolicyText(embeddedDefault, 'embedded default', '/', machine);

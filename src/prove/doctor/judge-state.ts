@@ -7,7 +7,7 @@ export interface StateFacts {
   /** Why it is not private, with what to do; null: it is. */
   readonly insecure: string | null;
   readonly freeBytes: number | null;
-  /** Folders whose process is gone. */
+  /** Folders of sandboxes whose process is gone. */
   readonly leftovers: readonly string[];
   /** Null: none was made yet. */
   readonly ca:
@@ -61,11 +61,7 @@ function judgeLeftovers({ leftovers }: StateFacts): DoctorFinding {
   if (leftovers.length === 0) return ok('leftovers', 'none');
   const [first] = leftovers;
   const says = `${leftovers.length} left by a start that was killed, e.g. ${first}`;
-  return warn(
-    'leftovers',
-    says,
-    'the next `sallyport run` removes those of sandboxes; the rest may be deleted by hand',
-  );
+  return warn('leftovers', says, 'the next `sallyport run` removes them');
 }
 
 function judgeCa({ ca, nowMs }: StateFacts): DoctorFinding[] {

@@ -16,7 +16,7 @@ export async function readState(places: Places): Promise<StateFacts> {
     exists,
     insecure: exists ? whyInsecure(places.home) : null,
     freeBytes: await freeBytesAt(places.home),
-    leftovers: [places.sandboxFolders, places.runsDirectory].flatMap(leftIn),
+    leftovers: leftIn(places.sandboxFolders),
     ca: readCa(places.caCertificate),
     nowMs: Date.now(),
     // Both began together; a difference is a clock that was set meanwhile.

@@ -4,6 +4,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from
 import { connect, type Socket } from 'node:net';
 import { dirname, join, relative } from 'node:path';
 import { takeLock } from '../../kit/files/file-lock.ts';
+import { homesWithJournals } from '../../kit/files/gateway-homes.ts';
 import { type Places, placesIn } from '../../kit/files/home.ts';
 import { readPeerCredentials } from '../../kit/process/peer-credentials.ts';
 import { processBirth } from '../../kit/process/process-birth.ts';
@@ -32,14 +33,14 @@ export async function holdState(places: Places): Promise<() => void> {
   return letGo;
 }
 
-/** Of this gateway, and of those that live in a `run` beside it. `make`: also where there is no lock yet. */
-async function takeLocks({ home, runsDirectory }: Places, make: boolean): Promise<() => void> {
+/** Of this gateway, and of those beside it. `make`: also where there is no lock yet. */
+async function takeLocks({ home }: Places, make: boolean): Promise<() => void> {
   const held: (() => void)[] = [];
   const letGo = (): void => {
     for (const release of held) release();
   };
   try {
-    for (const one of [home, ...namesIn(runsDirectory).map((name) => join(runsDirectory, name))]) {
+    for (const one of homesWithJournals(home)) {
       const { adminSocket, journalDirectory } = placesIn(one);
       const answering = await whoAnswers(adminSocket);
       if (answering !== null) throw inUse(one, answering);

@@ -19,10 +19,12 @@ const meanings: Readonly<Record<string, string>> = {
   spool: 'pushes that waited to be judged',
   run: 'sockets',
   'run.log': 'the log of gateways that `sallyport run` started',
+  'run.log.1': 'what was in it before',
   sandboxes: 'what sandboxes were given',
   home: 'the home that sandboxes with `--home persist` shared, with all that they left in it',
   homes: 'the homes that `--home persist` kept, one for each project, with all that sandboxes left in them',
-  runs: 'state and journals of gateways that `sallyport run` started',
+  gateways: 'state and journals of gateways that ran beside the first',
+  runs: 'journals of gateways that `sallyport run` of version 0.1 started',
   written: 'notes of where sandboxes could write',
   learned: 'lines that sessions with --learn proposed',
   cache: 'links that are made again when they are missing',
@@ -48,8 +50,8 @@ export function findState({ places, userHome, keepJournal }: StateOptions): Foun
       kept.push({ what: path, why: 'is in the state directory, but Sallyport did not make it', how: removalOf(path) });
     } else if (keepJournal && name === 'journal') {
       kept.push({ what: path, why: 'is kept, as asked', how: removalOf(path) });
-    } else if (keepJournal && name === 'runs' && lstatSync(path).isDirectory()) {
-      const runs = findRuns(home);
+    } else if (keepJournal && (name === 'runs' || name === 'gateways') && lstatSync(path).isDirectory()) {
+      const runs = findBeside(home, name);
       removable.push(...runs.removable);
       kept.push(...runs.kept);
     } else removable.push(entryOf(home, [name]));
@@ -84,16 +86,16 @@ function checkIsOurs({ home, caDirectory, journalDirectory, registryFile, sandbo
 }
 
 /** For `--keep-journal`: each of them is a state directory with a journal of its own. */
-function findRuns(home: string): Found {
+function findBeside(home: string, folder: string): Found {
   const removable: Removable[] = [];
   const kept: KeptItem[] = [];
-  for (const run of list(join(home, 'runs'))) {
+  for (const run of list(join(home, folder))) {
     // A file or a link in their place is no state directory, and goes as it is.
-    if (!lstatSync(join(home, 'runs', run)).isDirectory()) removable.push(entryOf(home, ['runs', run]));
-    for (const name of list(join(home, 'runs', run))) {
-      const path = join(home, 'runs', run, name);
+    if (!lstatSync(join(home, folder, run)).isDirectory()) removable.push(entryOf(home, [folder, run]));
+    for (const name of list(join(home, folder, run))) {
+      const path = join(home, folder, run, name);
       if (name === 'journal') kept.push({ what: path, why: 'is kept, as asked', how: removalOf(path) });
-      else removable.push(entryOf(home, ['runs', run, name]));
+      else removable.push(entryOf(home, [folder, run, name]));
     }
   }
   return { removable, kept };

@@ -5,12 +5,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createContext } from '../../../src/cli/cli-context.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
-import {
-  concludeSession,
-  type LearnOptions,
-  type LearnPort,
-  learningRegistrar,
-} from '../../../src/cli/steps/learn-session.ts';
+import { concludeSession, type LearnOptions, type LearnPort } from '../../../src/cli/steps/learn-session.ts';
 import { LearnedSessions } from '../../../src/policy/learn/learned-sessions.ts';
 import { noteWrittenFolders } from '../../../src/sandbox/traps/written-folders.ts';
 import { runWith } from './command-line.ts';
@@ -172,27 +167,4 @@ describe('sallyport learn', () => {
       expect(out).toContain('Examples:');
     },
   );
-});
-
-describe('a sandbox learns before its command starts', () => {
-  test('one that cannot learn is not registered either', async () => {
-    const done: string[] = [];
-    const grant = { id: 'sbx_1', caCertificate: '', proxyUrl: '', gitHosts: [], credentials: [], logins: [] };
-    const registrar = {
-      guarded: async () => ({ keep: [], hide: [] }),
-      register: async () => {
-        done.push('registered');
-        return grant;
-      },
-      renew: async () => {},
-      unregister: async (id: string) => void done.push(`unregistered ${id}`),
-    };
-    const start = async (id: string): Promise<void> => void done.push(`learns ${id}`);
-    await learningRegistrar(registrar, { start }).register({});
-    const fail = async (): Promise<void> => {
-      throw new Error('not here');
-    };
-    await expect(learningRegistrar(registrar, { start: fail }).register({})).rejects.toThrow('not here');
-    expect(done).toEqual(['registered', 'learns sbx_1', 'registered', 'unregistered sbx_1']);
-  });
 });

@@ -22,7 +22,6 @@ const summary: StartSummary = {
   ],
   warnings: ['listen.dashboard is not served by this version'],
   dashboard: 'http://127.0.0.1:8642/enter?token=t0k3n',
-  dashboardProblem: null,
 };
 
 class FakeSignals extends EventEmitter {

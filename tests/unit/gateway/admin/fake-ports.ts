@@ -14,6 +14,8 @@ export interface FakePorts extends AdminPorts {
   readonly filters: AuditFilter[];
   journal: object[];
   ready: boolean;
+  /** Runs that have joined and not left. */
+  joined: number;
   /** Who has not confirmed that a sandbox is gone. */
   unconfirmed: string[];
 }
@@ -31,6 +33,7 @@ export function fakePorts(): FakePorts {
     journal: [],
     ready: true,
     unconfirmed: [],
+    joined: 0,
     register: async (input) => {
       const { container_ip = null, id = 'sbx_1', ...rest } = input as Record<string, unknown>;
       if (rest.surprise !== undefined)
@@ -108,6 +111,18 @@ export function fakePorts(): FakePorts {
     },
     startLearning: async () => {},
     dashboardAddress: () => null,
+    openDashboard: async () => 'http://127.0.0.1:1/enter?token=t',
+    join: async () => {
+      const answer = {
+        joined: true,
+        kind: 'up',
+        pid: process.pid,
+        home: '/state',
+        config: '/a/sallyport.yaml',
+      } as const;
+      ports.joined++;
+      return { answer, lease: { end: () => --ports.joined < 0 } };
+    },
     explain: () => null,
     audit: async function* (filter) {
       ports.filters.push(filter);

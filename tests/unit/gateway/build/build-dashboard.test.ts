@@ -65,21 +65,25 @@ describe('a page is served where somebody wants one', () => {
   });
 });
 
+test('where none is served, somebody who asks has it opened, once', async () => {
+  await pageOf(null).open(fakePorts());
+  expect(page.origin()).toBeNull();
+  await page.openOnRequest(fakePorts());
+  const { origin } = page;
+  const opened = origin();
+  await expect(PageClient.enter(await page.openOnRequest(fakePorts()))).resolves.toBeDefined();
+  expect(origin()).toBe(opened);
+});
+
 describe('the configured port is taken', () => {
   test('a gateway does not start', async () => {
     await expect(pageOf(taken).open(fakePorts())).rejects.toThrow(/another program listens there.*listen\.dashboard/);
   });
 
-  test('one command runs without a page, and says so', async () => {
+  test('the gateway of a run serves its page on another port: the first may have the configured one', async () => {
     await pageOf(taken, { doors: 'sandboxes' }).open(fakePorts());
-    expect([page.invite(), page.problem()]).toEqual([null, expect.stringContaining('another program listens there')]);
-    expect(warnings).toEqual([page.problem()]);
-  });
-
-  test('one that asks for a page gets it on another port', async () => {
-    await pageOf(taken, { doors: 'sandboxes', dashboard: true }).open(fakePorts());
     expect(page.origin()).not.toContain(`:${taken.port}`);
-    expect(page.problem()).not.toBeNull();
+    expect(warnings).toEqual([expect.stringContaining('another program listens there')]);
     await expect(PageClient.enter(page.invite()!)).resolves.toBeDefined();
   });
 });

@@ -74,15 +74,15 @@ describe('read from the disk', () => {
   });
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-  test('only what belongs to a process that is gone is left over', async () => {
-    const { sandboxFolders, runsDirectory } = placesIn(home);
+  test('only a sandbox whose process is gone is left over: journals of what has ended are none', async () => {
+    const { sandboxFolders, runsDirectory, gatewaysDirectory } = placesIn(home);
     const living = `${process.pid}.${processBirth(process.pid)}`;
     for (const name of [`sbx_a.${living}`, 'sbx_b.999999999.1'])
       mkdirSync(join(sandboxFolders, name), { recursive: true });
-    for (const name of [living.replace('.', '-'), '999999999-1'])
-      mkdirSync(join(runsDirectory, name), { recursive: true });
+    mkdirSync(join(runsDirectory, '999999999-1', 'journal'), { recursive: true });
+    mkdirSync(join(gatewaysDirectory, '2', 'journal'), { recursive: true });
     const { leftovers } = await readState(placesIn(home));
-    expect(leftovers).toEqual([join(sandboxFolders, 'sbx_b.999999999.1'), join(runsDirectory, '999999999-1')]);
+    expect(leftovers).toEqual([join(sandboxFolders, 'sbx_b.999999999.1')]);
   });
 
   test('a directory open to others is insecure; one that is not there yet is not', async () => {
