@@ -57,13 +57,16 @@ async function keepGateway(context: CliContext, options: BackgroundOptions): Pro
   const until = performance.now() + betweenMs;
   let elsewhere: string | null = null;
   const taken = async (place: string): Promise<'again' | 'next'> => {
-    const answers = await whoAnswersAt(place, asked);
-    if (answers === 'fits' && !isService) {
+    // At the socket that systemd has opened answers nobody but this process, later.
+    const answers = isService ? 'nobody' : await whoAnswersAt(place, asked);
+    if (answers === 'fits') {
       // Another run was quicker to start the very same.
       elsewhere = place;
       throw new Error('another gateway serves');
     }
-    if (answers !== 'nobody' || performance.now() > until) return 'next';
+    const isLate = performance.now() > until;
+    if (isService && isLate) throw new Error(`another gateway has ${place}`);
+    if (answers !== 'nobody' || isLate) return 'next';
     await sleep(20);
     return 'again';
   };

@@ -25,6 +25,7 @@ import { addRegisterCommand } from './register.ts';
 import { addRenewCommand } from './renew.ts';
 import { addRunCommand } from './run.ts';
 import { addSecretCommand } from './secret.ts';
+import { addServiceCommand } from './service.ts';
 import { addShimCommand } from './shim.ts';
 import { exitCodeHelp, judgeError } from './terminal/exit-code.ts';
 import { addUninstallCommand } from './uninstall.ts';
@@ -40,7 +41,15 @@ const commands = [
   ['Credentials:', [addSecretCommand]],
   [
     'A gateway of its own:',
-    [addUpCommand, addDashboardCommand, addRegisterCommand, addUnregisterCommand, addRenewCommand, addListCommand],
+    [
+      addUpCommand,
+      addServiceCommand,
+      addDashboardCommand,
+      addRegisterCommand,
+      addUnregisterCommand,
+      addRenewCommand,
+      addListCommand,
+    ],
   ],
   ['Is it right?', [addDoctorCommand, addDemoCommand, addRedteamCommand, addAuditCommand]],
   [

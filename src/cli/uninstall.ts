@@ -60,7 +60,9 @@ async function uninstall(context: CliContext, options: UninstallOptions, json: b
   const { checkUnused, holdState } = await import('../sandbox/uninstall/uninstall-in-use.ts');
   const host = await findOnHost(context, options);
   const hasState = host.removable.some(({ kind }) => kind === 'state');
-  if (hasState) await checkUnused(context.places);
+  // The gateway of a service uses it until the service is removed.
+  const isServed = host.removable.some(({ kind }) => kind === 'service');
+  if (hasState && !isServed) await checkUnused(context.places);
   const docker = await findDocker(context, options, asks);
   const kept = [...host.kept, ...docker.kept];
   let chosen: readonly Removable[] = [...host.removable, ...docker.removable];
@@ -81,11 +83,13 @@ async function uninstall(context: CliContext, options: UninstallOptions, json: b
     if (chosen.length === 0 && host.removable.length + docker.removable.length > 0)
       throw new CommandFailed(exitCode.failure, 'nothing was removed');
   }
+  const service = chosen.filter(({ kind }) => kind === 'service');
+  for (const item of service) await item.remove();
   const letGo = hasState && chosen.some(({ kind }) => kind === 'state') ? await holdState(context.places) : () => {};
-  const removed: Removable[] = [];
+  const removed: Removable[] = [...service];
   const failed: Failure[] = [];
   try {
-    for (const item of chosen) {
+    for (const item of chosen.filter((one) => !service.includes(one))) {
       try {
         await item.remove();
         removed.push(item);
@@ -103,6 +107,7 @@ async function uninstall(context: CliContext, options: UninstallOptions, json: b
 
 async function findOnHost(context: CliContext, options: UninstallOptions): Promise<Found> {
   const { findState } = await import('../sandbox/uninstall/uninstall-state.ts');
+  const { findService } = await import('../sandbox/uninstall/uninstall-service.ts');
   const { findConfiguration, findTrustedCas } = await import('../sandbox/uninstall/uninstall-config.ts');
   const { findRules } = await import('../sandbox/uninstall/uninstall-rules.ts');
   const { readMark } = await import('../sandbox/firewall/ruleset.ts');
@@ -110,6 +115,7 @@ async function findOnHost(context: CliContext, options: UninstallOptions): Promi
   const { env, cwd, places } = context;
   const userHome = env.HOME || homedir();
   const parts = [
+    findService({ env, userHome }),
     findState({ places, userHome, keepJournal: options.keepJournal === true }),
     findConfiguration({ env, cwd, userHome }),
     await findRules({ env, isMark: (comment) => readMark(comment) !== null }),

@@ -1,5 +1,5 @@
 // One gateway per user: a run joins the one that lives, where it is the very gateway that the run would start itself, and
-// else starts one as a process of its own, which ends with the last run that has joined it (docs/adr/052).
+// else starts one as a process of its own, which ends with the last run that has joined it (docs/adr/057).
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { gatewayHomes } from '../kit/files/gateway-homes.ts';

@@ -24,6 +24,9 @@ export interface JoiningParts {
 const placesOfTools =
   /^(?:HOME|PREFIX|XDG_(?:CONFIG|DATA|CACHE|STATE)_HOME|M2_HOME|MAVEN_HOME|GEMRC|GO(?:ENV|PROXY|NOPROXY|PRIVATE|SUMDB|NOSUMDB)|(?:npm_config|composer|bundle|cargo|pip|uv|poetry|aws|gh)_.*)$/i;
 
+/** Of those, what says nothing of a place or a key. */
+const harmless = /(?:CERT|CA_?BUNDLE|CAFILE|TIMEOUT|RETRIES|PAGER)$/i;
+
 export class Joining {
   readonly #parts: JoiningParts;
   #open = 0;
@@ -83,7 +86,7 @@ export class Joining {
     if (options.userKeys === true)
       for (const { variables, loginVariables } of userKeyPlaces.values())
         for (const name of [...variables, ...loginVariables]) named.add(name);
-    const matters = (name: string): boolean => named.has(name) || placesOfTools.test(name);
+    const matters = (name: string): boolean => named.has(name) || (placesOfTools.test(name) && !harmless.test(name));
     const ownDigest = (name: string): string | undefined => {
       const value = startedWith[name];
       return value === undefined ? undefined : digestOf(key, name, value);

@@ -1,6 +1,6 @@
 // The gateway of one `run`, for as long as its sandbox lives: joined or started, left in the end, and when it dies on the way
 // found again or replaced. The launcher holds the namespace and the CA that its sandbox trusts, so the next gateway opens the
-// same door in it (docs/adr/053).
+// same door in it (docs/adr/058).
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NamespaceGrant, SandboxRegistrar } from '../sandbox/run/start-sandbox.ts';
 import { refuseDoubtful } from '../sandbox/traps/written-folders.ts';

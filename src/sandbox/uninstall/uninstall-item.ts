@@ -1,7 +1,15 @@
 // What `sallyport uninstall` finds on a host: what it would remove, and what it only names because it is not its own to
 // remove. Finding changes nothing; only `remove` does.
 
-export type UninstallKind = 'state' | 'configuration' | 'rules' | 'container' | 'volume' | 'network' | 'image';
+export type UninstallKind =
+  | 'service'
+  | 'state'
+  | 'configuration'
+  | 'rules'
+  | 'container'
+  | 'volume'
+  | 'network'
+  | 'image';
 
 export interface Removable {
   readonly kind: UninstallKind;
