@@ -37,7 +37,7 @@ describe('a configuration that a sandbox may have written', () => {
     await expect(check('/', env)).rejects.toThrow(`${file} is in a place where a sandbox could write`);
     const approved = await runWith(['config', 'approve'], { home: state, env });
     expect(approved.out).toContain(`approved ${file}`);
-    await expect(check('/', env)).resolves.toBeUndefined();
+    await expect(check('/', env)).resolves.toBe(file);
   });
 
   test('is named in the hint so that a shell runs nothing of its path', async () => {
