@@ -14,7 +14,9 @@ process.env.UV_THREADPOOL_SIZE ??= '16';
 
 // The bundler escapes what is not ASCII, so that this quick reading is the right one.
 const bundle = join(__dirname, 'sallyport.cjs');
-const cache = `${bundle}.cache`;
+// The gateway that a run starts uses other parts of it than the run: each role has its own.
+const role = process.argv[2] === 'background' ? 'gateway' : 'command';
+const cache = `${bundle}.${role}.cache`;
 
 function readCache() {
   try {
