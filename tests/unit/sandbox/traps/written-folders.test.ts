@@ -2,7 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { approveConfig, isDoubtful, noteWrittenFolders } from '../../../../src/sandbox/traps/written-folders.ts';
+import {
+  approveConfig,
+  isDoubtful,
+  liesInWritten,
+  noteWrittenFolders,
+} from '../../../../src/sandbox/traps/written-folders.ts';
 
 let base: string;
 let state: string;
@@ -19,6 +24,13 @@ beforeEach(() => {
 });
 
 afterEach(() => rmSync(base, { recursive: true }));
+
+test('a folder lies in a written one where a sandbox could exchange it: not the written one itself', () => {
+  noteWrittenFolders(state, [project], []);
+  expect(
+    [project, join(project, 'sub'), join(project, 'sub/deep'), base].map((at) => liesInWritten(state, at)),
+  ).toEqual([false, true, true, false]);
+});
 
 describe('a configuration where sandboxes write', () => {
   test('is the user’s own where no sandbox ever ran', () => {
