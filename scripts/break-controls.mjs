@@ -21,7 +21,8 @@ import { parseArgs } from 'node:util';
 /** A test that hangs because its control is gone gives up after its own time; this is for what hangs for ever. */
 const longestMs = 10 * 60_000;
 /** How tests say that something is not so: an assertion, something that never came, a counterexample. */
-const assertion = /^(AssertionError|Error: (waited in vain|Test timed out|Property failed))/m;
+const assertion =
+  /^(AssertionError|Error: (waited in vain|Test timed out|Property failed|promise (resolved|rejected) ))/m;
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const usage = `npm run break-controls -- [--list] [--only NAME]… [--no-baseline]
   --list         the controls, and stop
