@@ -53,6 +53,21 @@ const javaProgram = `class Doctor {
 /** The slow ones first: they are shared out in this order. */
 export const runtimes: readonly Runtime[] = [
   runtime({
+    name: 'chromium',
+    program: 'chromium',
+    // Its own sandbox is another matter, and not to be had everywhere.
+    script: `exec chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --dump-dom "$URL"`,
+    trusts: 'the database in ~/.pki/nssdb, or policies in /etc',
+  }),
+  runtime({
+    name: 'firefox',
+    program: 'firefox',
+    script: `mkdir profile && exec firefox --headless --profile "$PWD/profile" --screenshot "$PWD/shot.png" "$URL"`,
+    // A picture says nothing; of a host whose certificate it does not believe it asks nothing.
+    prints: null,
+    trusts: 'Certificates.Install in policies.json',
+  }),
+  runtime({
     name: 'java',
     program: 'java',
     needs: { test: "java --list-modules | grep '^jdk.compiler'", missing: 'a JDK of 11 or later' },

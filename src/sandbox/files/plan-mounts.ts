@@ -8,7 +8,7 @@ import type { GitConfigAccess, StandIn } from '../traps/git-guards.ts';
 import { type HostFiles, hostFiles } from './host-files.ts';
 import { MountDraft } from './mount-draft.ts';
 import { bothNames, MountPlanner } from './mount-planner.ts';
-import { liesInAny, normalPath } from './path-relations.ts';
+import { joined, liesInAny, normalPath } from './path-relations.ts';
 import { surveyDangers } from './survey-dangers.ts';
 import { systemFolders } from './system-mounts.ts';
 import { pathFolders } from './tool-mounts.ts';
@@ -44,6 +44,8 @@ export interface MountOptions {
   readonly programs: readonly string[];
   /** Trust, git and stubs, bound after everything else. */
   readonly files: readonly BoundFile[];
+  /** Folders made for the sandbox that it has in its home, to read and to write; the target is below the home. */
+  readonly homeFolders?: readonly BoundFile[];
   /** `--mount` and `--ro`. */
   readonly asked: readonly RequestedMount[];
   /** Files the sandbox may read and never change: the configuration in force. */
@@ -98,6 +100,8 @@ export function planMounts(options: MountOptions, files: HostFiles = hostFiles):
   planner.admitAsked({ home, workingDirectory, bound: bound.map(({ target }) => target) });
   const path = flavour === 'host' ? planner.showTools(workingDirectory) : null;
   for (const { source, target } of bound) draft.cover({ kind: 'read-only', source, target });
+  for (const { source, target } of options.homeFolders ?? [])
+    for (const at of bothNames(home, files)) draft.cover({ kind: 'read-write', source, target: joined(at, target) });
   if (flavour === 'whole') planner.maskHost();
   planner.protect(workingDirectory);
   draft.refuseLinks(files);

@@ -24,7 +24,7 @@ import { isWrittenByOthers, noteRunningWriter } from '../traps/running-writers.t
 import { type LaidGuards, layGuards } from '../traps/stand-ins.ts';
 import { reviewHostTraps } from '../traps/trap-review.ts';
 import { doubtOf, liesInWritten, noteWrittenFolders, refuseLinksOfSandboxes } from '../traps/written-folders.ts';
-import { type BegunTrust, beginTrust } from '../trust/prepare-trust.ts';
+import { type BegunTrust, beginTrust, homeDatabase } from '../trust/prepare-trust.ts';
 import {
   LaunchError,
   type Launcher,
@@ -246,6 +246,7 @@ function draftSandbox(
     environment: request.environment,
     programs: [request.command[0]!, ...(request.programs ?? [])],
     files: [...(flavour === 'whole' ? [] : [{ source: folder.files, target: inside }]), ...trust.mounts],
+    homeFolders: [{ source: trust.database, target: homeDatabase }],
     asked: request.mounts,
     ...guarded,
     hideEnvFiles: request.hideEnvFiles,
@@ -255,6 +256,8 @@ function draftSandbox(
   const named = [{ source, target: planned.workingDirectory }, ...request.mounts];
   refuseLinksOfSandboxes(stateFolder, named, planned.mounts);
   refuseUnknownCommand(request.command[0]!, planned.path);
+  // Not every launcher makes what it mounts at. No link leads there: that was refused above.
+  mkdirSync(join(homeFolder, homeDatabase), { recursive: true, mode: 0o700 });
   // Nothing is refused from here on, and what is made in a repository is sealed like the rest.
   const guards = layGuards(planned.standIns, planned.mounts, planned.guarded);
   const isOurs = ({ mount }: SealedMount) => 'source' in mount && liesIn(mount.source, folder.files);

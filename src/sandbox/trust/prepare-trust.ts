@@ -3,6 +3,7 @@
 // Writes only into the folder it is given. Certificates alone: a key never comes near it.
 import { createHash, X509Certificate } from 'node:crypto';
 import { readdirSync } from 'node:fs';
+import { layOutBrowsers } from './browser-trust.ts';
 import { certificatesIn, existingPaths, readSystemRoots, systemBundlePaths, toPem } from './trust-bundle.ts';
 import {
   addHashedEntry,
@@ -29,6 +30,9 @@ export interface TrustPlace {
   readonly systemRoot?: string;
 }
 
+/** What browsers find of NSS in the home, which they write to. */
+export const homeDatabase = '.pki/nssdb';
+
 /** A read-only bind. Mount them in order, after the system and before the masks. */
 export interface TrustMount {
   readonly kind: 'read-only';
@@ -41,6 +45,8 @@ export interface Trust {
   readonly variables: Readonly<Record<string, string>>;
   /** The bundle as the sandbox sees it. */
   readonly bundle: string;
+  /** A folder of its own, to be bound in the home as `homeDatabase`, to read and to write. */
+  readonly database: string;
 }
 
 /** The system's part is laid out, and all but the files' content is known; `finish` adds the sandbox's CA. */
@@ -60,17 +66,24 @@ export function beginTrust(place: TrustPlace): BegunTrust {
   const roots = readSystemRoots(place.systemRoot);
   const rootsPem = toPem(roots);
   const layout = place.flavour === 'host' ? layOutHost(place) : layOutImage(place);
-  const { folder, inside } = place;
+  const { folder, inside, cache, flavour, systemRoot = '' } = place;
+  const makeLink = linksKeptIn(cache);
+  const browsers = layOutBrowsers({ folder: `${folder}/browsers`, flavour, systemRoot, makeLink });
+  const mounts = [...layout.mounts, ...browsers.mounts.map(({ source, target }) => readOnly(source, target))];
   const bundle = `${inside}/${bundleName}`;
   return {
-    mounts: inside === folder ? layout.mounts : [readOnly(folder, inside), ...layout.mounts],
+    mounts: inside === folder ? mounts : [readOnly(folder, inside), ...mounts],
     variables: {
       ...trustVariables({ bundle, certificate: `${inside}/${ourName}` }),
       // Java prints a line whenever this is set, so only where no store lies in its way.
       ...(layout.javaServed ? {} : { JAVA_TOOL_OPTIONS: javaOptions(`${inside}/${storeName}`) }),
     },
     bundle,
-    finish: (caPem) => finish(folder, layout, { roots, rootsPem }, caPem),
+    database: browsers.database,
+    finish: (caPem) => {
+      const certificate = finish(folder, layout, { roots, rootsPem }, caPem);
+      browsers.finish(certificate, `${inside}/${ourName}`);
+    },
   };
 }
 
@@ -153,9 +166,12 @@ interface System {
   readonly rootsPem: string;
 }
 
-function finish(folder: string, layout: Layout, system: System, caPem: string): void {
+/** Returns the CA. */
+function finish(folder: string, layout: Layout, system: System, caPem: string): Buffer {
   const ours = certificatesIn(caPem);
-  if (ours.length !== 1) throw new Error(`the sandbox's CA is one certificate in PEM, not ${ours.length}`);
+  const [certificate] = ours;
+  if (certificate === undefined || ours.length > 1)
+    throw new Error(`the sandbox's CA is one certificate in PEM, not ${ours.length}`);
   const pem = toPem(ours);
   // Ours first: a reader that stops at something odd in a root has read it.
   writeReadable(`${folder}/${bundleName}`, pem + system.rootsPem);
@@ -166,6 +182,7 @@ function finish(folder: string, layout: Layout, system: System, caPem: string): 
   for (const copy of layout.anchors) putInPlace(`${folder}/${ourName}`, `${copy}/${ourName}`);
   for (const path of layout.bundles) putInPlace(`${folder}/${bundleName}`, path);
   for (const path of layout.stores) putInPlace(`${folder}/${storeName}`, path);
+  return certificate;
 }
 
 function javaOptions(store: string): string {
