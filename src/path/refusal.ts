@@ -79,6 +79,7 @@ export const refusalStatus = {
   'secret.value-outbound': 403,
   'token.malformed': 400,
   'token.login-outside': 403,
+  'credential.no-place': 403,
   'credential.missing': 502,
   'credential.unreadable': 502,
   'upstream.address-refused': 502,

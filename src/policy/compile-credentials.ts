@@ -5,6 +5,7 @@ import { isApi } from './effect-places.ts';
 import { ownCredential, presetCredential } from './schema/credential-schema.ts';
 import type { Findings } from './schema/findings.ts';
 import { appSpecOf, enterprisePlacements, githubApp, ownAppCredential } from './schema/github-app-schema.ts';
+import { checkPlaceholders } from './schema/placeholder-schema.ts';
 import { type PresetCatalog, type PresetCredential, placesToStrip } from './schema/presets.ts';
 import { fittingSource, loginWith, plainSourcesIn } from './schema/source-fits.ts';
 import { literalSecret } from './schema/source-schema.ts';
@@ -63,6 +64,7 @@ export function compileCredentials(
     }
     compiled.set(name, spec);
   }
+  checkPlaceholders(compiled, findings);
   return compiled;
 }
 
@@ -79,9 +81,10 @@ function readPresetCredential(
   const forced = Object.entries(checked.companions ?? {});
   const anonymous = checked.anonymous ?? known.anonymous;
   const line = findings.lineOf(path);
+  const placeholder = checked.placeholder === undefined ? {} : { placeholder: checked.placeholder };
   if (checked.app === undefined) {
     const source = fittingSource(checked.source ?? memory, known.placements, known.login, path, findings);
-    return source === null ? null : fromPreset(known, line, source, forced, anonymous);
+    return source === null ? null : { ...fromPreset(known, line, source, forced, anonymous), ...placeholder };
   }
   if (known.name !== 'github') {
     findings.error([...path, 'app'], 'only GitHub has Apps: give this credential a `source`', 'key');
@@ -92,7 +95,8 @@ function readPresetCredential(
     return null;
   }
   const app = findings.check(githubApp, checked.app, [...path, 'app']);
-  return app ? fromPreset(known, line, appSpecOf(app, 'github.com', usable), forced, anonymous) : null;
+  if (!app) return null;
+  return { ...fromPreset(known, line, appSpecOf(app, 'github.com', usable), forced, anonymous), ...placeholder };
 }
 
 /** The preset's credential with more paths on the hosts of its API. */
@@ -165,5 +169,6 @@ function readOwn(name: string, entry: unknown, path: string[], findings: Finding
     anonymous: checked.anonymous ?? false,
     login: loginWith(source, null),
     source,
+    ...(checked.placeholder !== undefined && { placeholder: checked.placeholder }),
   };
 }

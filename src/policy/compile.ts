@@ -159,6 +159,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
       misplaced: secrets.misplaced,
       conversations: secrets.conversations,
       searchedBodyBytes: secrets.searched_body_bytes,
+      injectedBodyBytes: secrets.injected_body_bytes,
     },
     upstream,
     audit: {

@@ -65,7 +65,24 @@ export type Injection =
   | { readonly kind: 'basic'; readonly username: string }
   | { readonly kind: 'query'; readonly parameter: string }
   /** The request is signed anew (AWS Signature Version 4); the credential is a pair of keys. */
-  | { readonly kind: 'sigv4' };
+  | { readonly kind: 'sigv4' }
+  /** In place of its placeholder in the path; in `pattern`, `{credential}` says where that may be. Null: in any segment. */
+  | { readonly kind: 'path'; readonly pattern: string | null }
+  /** In a member of a JSON body; `shown`: the pointer as it was written. */
+  | { readonly kind: 'json'; readonly pointer: readonly string[]; readonly shown: string }
+  /** In a field of a form. */
+  | { readonly kind: 'form'; readonly field: string }
+  /** The body is signed with it. */
+  | { readonly kind: 'hmac'; readonly hmac: HmacSignature };
+
+/** How a body is signed. What the formats of services prescribe is filled in. */
+export interface HmacSignature {
+  readonly format: 'slack' | 'stripe' | 'hex' | 'base64';
+  readonly algorithm: 'sha1' | 'sha256' | 'sha512';
+  readonly header: string;
+  /** What stands before the signature (`sha256=`). */
+  readonly prefix: string;
+}
 
 /** A source of one value. */
 export type PlainSource =
@@ -205,10 +222,21 @@ export interface TokenEndpoints {
 /** Whose client reads the answer, and which of its questions it is. */
 export type TokenAnswer = 'claude' | 'chatgpt' | 'chatgpt-accounts' | 'google' | 'google-tokeninfo' | 'generic';
 
+/** Where a sandbox finds the placeholder of a credential, as the operator wrote it. */
+export interface PlaceholderSpec {
+  readonly variables: readonly string[];
+  /** `path` is below the home, without a slash at the front. */
+  readonly file: { readonly path: string; readonly text: string } | null;
+  /** What clients look for before they send anything; null: what is usual for the credential. */
+  readonly prefix: string | null;
+}
+
 export interface CredentialSpec {
   readonly name: string;
   readonly line: number | null;
   readonly placements: readonly Placement[];
+  /** Left out: what its preset brings, which for a credential of one's own is none. */
+  readonly placeholder?: PlaceholderSpec;
   /** Lower-case header names and query parameters in which this provider's clients send auth: always removed. */
   readonly stripHeaders: readonly string[];
   readonly stripQuery: readonly string[];
@@ -233,6 +261,8 @@ export interface SecretSettings {
   readonly conversations: 'record' | 'refuse';
   /** How much of a request body is searched. */
   readonly searchedBodyBytes: number;
+  /** How large a body may be that a credential goes into, or that is signed with one. */
+  readonly injectedBodyBytes: number;
 }
 
 export interface BlockedApiPattern {

@@ -28,6 +28,15 @@ export interface Grant {
   readonly credentials?: readonly string[];
   /** Those of them that are the login of an agent in place of a key. */
   readonly logins?: readonly string[];
+  /** Where the policy wants placeholders of those it may use; none is secret. */
+  readonly placeholders?: readonly GrantedPlaceholder[];
+}
+
+export interface GrantedPlaceholder {
+  readonly credential: string;
+  readonly variables: readonly string[];
+  readonly file: { readonly path: string; readonly text: string } | null;
+  readonly prefix: string | null;
 }
 
 /** All PEM. The certificate is short-lived; the shim renews it over the mTLS door with a key of its own. */

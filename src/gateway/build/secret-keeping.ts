@@ -98,6 +98,7 @@ export function createSecretKeeping(parts: SecretKeepingParts): SecretKeeping {
     rehearsal: new OutboundGuard(known, policy, { revoke: () => {}, report: () => {} }),
     tokens: new SandboxTokenEndpoint(),
     sign: (flow, target, headers, secret) => signOutgoing(flow, target, headers, secret, note),
+    note,
   });
   return { secrets, inject };
 }

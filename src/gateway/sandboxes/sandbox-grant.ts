@@ -101,7 +101,7 @@ async function grantNamespace(
   pid: number,
   known: KeptCa | null,
 ): Promise<Grant> {
-  const { githubHosts, gitHosts } = parts.policy();
+  const { githubHosts, gitHosts, credentials } = parts.policy();
   const { certificate, ca } = await parts.namespaces.open(record, pid, known);
   const listed = parts.secrets.list();
   const usable = usableCredentials(listed, record.credentials);
@@ -112,5 +112,9 @@ async function grantNamespace(
     git_hosts: [...githubHosts, ...gitHosts],
     credentials: [...usable],
     logins: usableLogins(listed, usable),
+    placeholders: [...usable].flatMap((credential) => {
+      const placeholder = credentials.get(credential)?.placeholder;
+      return placeholder === undefined ? [] : [{ credential, ...placeholder }];
+    }),
   };
 }

@@ -24,6 +24,6 @@ export function asNamespaceGrant(id: string, grant: Grant): NamespaceGrant {
   if (caCertificate === undefined || proxyUrl === undefined) {
     throw new Error('the running gateway is of an older version and does not open doors in namespaces. Restart it.');
   }
-  const { git_hosts: gitHosts = [], credentials = [], logins = [] } = grant;
-  return { id, caCertificate, proxyUrl, gitHosts, credentials, logins };
+  const { git_hosts: gitHosts = [], credentials = [], logins = [], placeholders = [] } = grant;
+  return { id, caCertificate, proxyUrl, gitHosts, credentials, logins, placeholders };
 }

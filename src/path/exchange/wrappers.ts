@@ -28,6 +28,8 @@ export interface Wrappable {
   readonly explained?: Wrap;
   /** inject: no credential is in what the sandbox sends. -> stages/inject/guard/outbound-guard.ts */
   readonly guarded?: Wrap;
+  /** inject: the body is the one that a credential was put into, or that was signed with one. -> stages/inject/places/ */
+  readonly filled?: Wrap;
   /** inject: the body is signed anew (AWS). -> stages/inject/aws/ */
   readonly signed?: Wrap;
   /** forward: a 401 is held and the body kept, for a second try. -> stages/forward/relay/retry-exchange.ts */
@@ -46,6 +48,7 @@ export const fromClientToUpstream = [
   'rewritten',
   'explained',
   'guarded',
+  'filled',
   'signed',
   'retried',
 ] as const satisfies readonly Exclude<keyof Wrappable, 'exchange' | 'payload'>[];

@@ -107,6 +107,14 @@ function formOf(injection: Injection): string {
       return `the parameter ${injection.parameter}`;
     case 'sigv4':
       return 'a signature (AWS Signature Version 4)';
+    case 'path':
+      return injection.pattern === null ? 'a part of the path' : `a part of the path ${injection.pattern}`;
+    case 'json':
+      return `${injection.shown} of a JSON body`;
+    case 'form':
+      return `the field ${injection.field} of a form`;
+    case 'hmac':
+      return `a signature of the body in ${injection.hmac.header}`;
   }
 }
 

@@ -189,7 +189,7 @@ function explainCredentials(
   const its = all.filter(isIts);
   if (its.length === 0) return ['The sandbox may use no credential: its requests go out without one.'];
   const sentences = its.map(
-    (spec) => `${spec.name} goes ${explainPlaces(spec, options.full)}.${stateOf(spec, options)}`,
+    (spec) => `${spec.name} goes ${explainPlaces(spec, options.full)}.${standIn(spec)}${stateOf(spec, options)}`,
   );
   const others = all.filter((spec) => !isIts(spec)).map(({ name }) => name);
   if (options.audience === 'operator' && others.length > 0) {
@@ -197,6 +197,13 @@ function explainCredentials(
   }
   sentences.push('A credential goes nowhere else. Whatever the sandbox sends in its place is removed first.');
   return sentences;
+}
+
+/** Where the sandbox finds what stands for it. */
+function standIn({ placeholder }: CredentialSpec): string {
+  if (placeholder === undefined) return '';
+  const file = placeholder.file === null ? [] : [`~/${placeholder.file.path}`];
+  return ` The sandbox finds a placeholder for it in ${names([...placeholder.variables, ...file], true)}.`;
 }
 
 function stateOf(spec: CredentialSpec, { isSet, audience }: ExplainOptions): string {

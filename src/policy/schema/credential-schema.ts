@@ -4,13 +4,14 @@ import { compileGlob } from '../../kit/text/glob.ts';
 import { providerEffects } from '../../path/provider-effects.ts';
 import type { HostPattern } from '../compiled.ts';
 import { parseHostPattern } from '../host-pattern.ts';
+import { injection } from './inject-schema.ts';
+import { placeholderKeys } from './placeholder-schema.ts';
 import {
   allowRule,
   companions,
   headerName,
   hostName,
   hostPattern,
-  injection,
   listOf,
   oneOrMany,
   pathPattern,
@@ -24,6 +25,7 @@ import { literalProblem, source } from './source-schema.ts';
 export const presetCredential = strictKeys(
   {
     source: source.optional(),
+    placeholder: placeholderKeys.optional(),
     /** Read by github-app-schema.ts. */
     app: z.unknown().optional(),
     companions: companions.optional(),
@@ -47,6 +49,7 @@ export const ownCredential = strictKeys(
     anonymous: yesOrNo.optional(),
     companions: companions.optional(),
     source: source.optional(),
+    placeholder: placeholderKeys.optional(),
   },
   literalProblem,
 );

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { type GithubEffect, githubEffects } from '../../path/github-effects.ts';
 import { ownCredential, presetCredential } from './credential-schema.ts';
 import { githubApp, ownAppCredential } from './github-app-schema.ts';
+import { injectionKinds } from './inject-schema.ts';
 import { type KeyWords, keyWords } from './key-words.ts';
 import { budgetsSection, limitsSection } from './limit-schema.ts';
 import { loadPresets } from './presets.ts';
@@ -220,7 +221,7 @@ function withWords(schema: JsonSchema, place: string): JsonSchema {
   const full: JsonSchema = { ...schema };
   const form = forms[place.replace(/\[\]$/, '')];
   if (form !== undefined && [full.type].flat().includes('string')) full.pattern = form;
-  if (place === 'credentials.*.inject') full.oneOf = exactlyOne(['header', 'bearer', 'basic', 'query', 'sigv4']);
+  if (place === 'credentials.*.inject') full.oneOf = exactlyOne(injectionKinds);
   if (isSchema(full.properties)) {
     const { properties } = full;
     full.properties = Object.fromEntries(

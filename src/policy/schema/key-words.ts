@@ -70,6 +70,18 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'credentials.*.inject.basic': 'As the password of HTTP basic authentication.',
   'credentials.*.inject.basic.username': ['The user name that goes with it.', 'x-access-token'],
   'credentials.*.inject.query': ['As this parameter of the query.', 'key'],
+  'credentials.*.inject.path': [
+    'In the path, in place of its placeholder: `true` for any segment, or where `{credential}` stands in a pattern.',
+    true,
+    '/bot{credential}/**',
+  ],
+  'credentials.*.inject.json': ['In this member of a JSON body, by its JSON pointer.', '/auth/token'],
+  'credentials.*.inject.form': ['In this field of a form.', 'client_secret'],
+  'credentials.*.inject.hmac': ['The body is signed with it, as senders of webhooks do.', { format: 'slack' }],
+  'credentials.*.inject.hmac.format': 'The form of the signature: that of a service, or plain hex or base64.',
+  'credentials.*.inject.hmac.header': ['With hex and base64: the header field of the signature.', 'X-Signature'],
+  'credentials.*.inject.hmac.algorithm': 'With hex and base64: the hash; left out: sha256.',
+  'credentials.*.inject.hmac.prefix': ['With hex and base64: what stands before the signature.', 'sha256='],
   'credentials.*.inject.sigv4': 'The request is signed anew with it (AWS Signature Version 4).',
   'credentials.*.anonymous': 'Whether requests go out without it when it has no value; otherwise they are refused.',
   'credentials.*.companions': [
@@ -81,6 +93,18 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     { file: '/run/secrets/my-api' },
     { command: ['pass', 'show', 'my-api'] },
   ],
+  'credentials.*.placeholder': [
+    'Where the sandbox finds a placeholder for it: a variable, a file in its home, or both.',
+    { env: 'MY_API_KEY' },
+    { file: '~/.my-api/token' },
+  ],
+  'credentials.*.placeholder.env': ['The variable that holds the placeholder, or a list of them.', 'MY_API_KEY'],
+  'credentials.*.placeholder.file': ['The file below the home that holds the placeholder.', '~/.my-api/token'],
+  'credentials.*.placeholder.text': [
+    'What the file says; `{placeholder}` stands for the placeholder. Left out: the placeholder and the end of the line.',
+    'token = "{placeholder}"\n',
+  ],
+  'credentials.*.placeholder.prefix': ['What the placeholder begins with, for clients that look at it.', 'sk_live_'],
   'credentials.*.app': 'A GitHub App, whose tokens are minted for each sandbox.',
   'credentials.*.app.id': ['The App ID or the client ID, as the settings page of the App shows it.', 123456],
   'credentials.*.app.private_key': ['Where the private key of the App comes from.', { file: '/run/secrets/app.pem' }],
@@ -227,6 +251,7 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     'What happens to a request with a credential where it does not belong; `revoke` also unregisters the sandbox.',
   'secrets.conversations': 'Whether a placeholder in a conversation with a model is recorded or refused.',
   'secrets.searched_body_bytes': 'How much of a request body is searched.',
+  'secrets.injected_body_bytes': 'How large a body may be that a credential goes into, or that is signed with one.',
 
   upstream: 'How the gateway itself reaches the world.',
   'upstream.resolve': [

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { inPackage } from '../../kit/files/package-root.ts';
 import { compileGlob } from '../../kit/text/glob.ts';
-import type { CredentialSpec, EffectPaths, LoginUse, PathPattern, Placement } from '../compiled.ts';
+import type { CredentialSpec, EffectPaths, HmacSignature, LoginUse, PathPattern, Placement } from '../compiled.ts';
 import { type PackageFamily, packageFamilies } from '../load/package-hosts.ts';
 import { type PresetDocument, presetDocument } from './credential-schema.ts';
 import { readDocument } from './document.ts';
@@ -144,8 +144,13 @@ export function placesToStrip(placements: readonly Placement[]): { headers: stri
   for (const { injection } of placements) {
     if (injection.kind === 'header') headers.push(injection.header.toLowerCase());
     if (injection.kind === 'query') query.push(injection.parameter);
+    if (injection.kind === 'hmac') headers.push(...hmacFields(injection.hmac));
   }
   return { headers: unique(headers), query: unique(query) };
+}
+
+function hmacFields({ header, format }: HmacSignature): string[] {
+  return [header.toLowerCase(), ...(format === 'slack' ? ['x-slack-request-timestamp'] : [])];
 }
 
 function unique(words: readonly string[]): string[] {

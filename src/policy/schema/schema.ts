@@ -2,10 +2,9 @@
 // texts (hosts, paths, addresses) are read into their compiled form on the way. Never reads a file.
 import * as z from 'zod';
 import { providerEffects } from '../../path/provider-effects.ts';
-import type { HostPattern, Injection } from '../compiled.ts';
+import type { HostPattern } from '../compiled.ts';
 import { anyHost, parseHostName, parseHostPattern } from '../host-pattern.ts';
 import { parsePathPattern } from '../path-pattern.ts';
-import { isReflected } from '../reflected-headers.ts';
 import { didYouMean } from './closest-word.ts';
 import type { Parsed } from './parsed.ts';
 
@@ -132,44 +131,9 @@ export const headerName = textRead<string>((text) => {
   return { value: text };
 }, 'a header name such as x-api-key');
 
-const headerText = z
+export const headerText = z
   .string({ error: 'write a text' })
   .regex(printable, { error: 'a header value holds plain ASCII and no control characters' });
-
-const injectKeys = strictKeys({
-  header: headerName.optional(),
-  prefix: headerText.optional(),
-  bearer: z.literal(true, { error: 'write `bearer: true`' }).optional(),
-  basic: strictKeys({
-    username: headerText.refine((name) => !name.includes(':'), { error: 'a basic user name holds no colon' }),
-  }).optional(),
-  query: z
-    .string({ error: 'write the name of a query parameter' })
-    .regex(/^[A-Za-z0-9_.~$-]+$/, { error: 'write the plain name of a query parameter such as key' })
-    .optional(),
-  sigv4: z.literal(true, { error: 'write `sigv4: true`' }).optional(),
-});
-
-/** How a credential goes out. */
-export const injection = injectKeys.transform((inject, context): Injection => {
-  const kinds = (['header', 'bearer', 'basic', 'query', 'sigv4'] as const).filter((kind) => inject[kind] !== undefined);
-  const refuse = (message: string): never => {
-    context.addIssue({ code: 'custom', message });
-    return z.NEVER;
-  };
-  if (kinds.length !== 1) {
-    return refuse('write exactly one of header: NAME, bearer: true, basic: {username: NAME}, query: NAME, sigv4: true');
-  }
-  if (inject.prefix !== undefined && inject.header === undefined) return refuse('`prefix` goes with `header` only');
-  if (inject.header !== undefined && isReflected(inject.header)) {
-    return refuse('upstreams commonly send this field back: a credential does not go there, use another');
-  }
-  if (inject.header !== undefined) return { kind: 'header', header: inject.header, prefix: inject.prefix ?? '' };
-  if (inject.basic !== undefined) return { kind: 'basic', username: inject.basic.username };
-  if (inject.query !== undefined) return { kind: 'query', parameter: inject.query };
-  if (inject.sigv4 !== undefined) return { kind: 'sigv4' };
-  return { kind: 'header', header: 'Authorization', prefix: 'Bearer ' };
-});
 
 // A companion is visible configuration; one of these would be a credential in the file.
 const authHeaders = /^(authorization|cookie|x-api-key|api-key|x-goog-api-key|private-token|x-auth-token)$/i;

@@ -130,6 +130,7 @@ export const secretsSection = strictKeys({
     .enum(['record', 'refuse'], { error: 'write record, or refuse to keep placeholders out of conversations too' })
     .default('record'),
   searched_body_bytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(16 * 1024 ** 2),
+  injected_body_bytes: wholeNumber(1, 32 * 1024 ** 2).default(1024 ** 2),
 });
 
 const globText = z

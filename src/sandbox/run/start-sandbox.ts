@@ -14,6 +14,7 @@ import { orWhatChanged } from '../files/verify-mounts.ts';
 import { isInPath } from '../namespace/find-tool.ts';
 import { type GitIdentity, quietAgents } from '../stubs/agent-stubs.ts';
 import { layGitFiles, layStubs, readGitIdentity } from '../stubs/lay-files.ts';
+import { type OwnPlaceholder, ownFiles, ownVariables } from '../stubs/own-placeholders.ts';
 import { placeholderVariables } from '../stubs/placeholders.ts';
 import { makeRunFolder, type RunFolder } from '../stubs/run-folder.ts';
 import { planEnvironment } from '../stubs/sandbox-variables.ts';
@@ -74,6 +75,8 @@ export interface NamespaceGrant {
   readonly credentials: readonly string[];
   /** Those of them that are the login of an agent in place of a key. */
   readonly logins: readonly string[];
+  /** Placeholders that the policy wants in places of its own. */
+  readonly placeholders?: readonly OwnPlaceholder[];
 }
 
 /** The gateway, in this process or behind the admin socket. */
@@ -284,8 +287,10 @@ function finishPlan(
   });
   const credentials = new Set(grant.credentials);
   const logins = new Set(grant.logins);
-  const placeholders = placeholderVariables(credentials, logins);
-  layStubs(homeFolder, { workingDirectory, placeholders, credentials, logins, gitIdentity });
+  const own = grant.placeholders ?? [];
+  const placeholders = { ...placeholderVariables(credentials, logins), ...ownVariables(own) };
+  const files = ownFiles(own);
+  layStubs(homeFolder, { workingDirectory, placeholders, credentials, logins, gitIdentity }, files);
   const environment = planEnvironment({
     from: request.environment,
     extra: request.variables,

@@ -7,7 +7,7 @@ import { ownPath } from '../../kit/process/own-path.ts';
 import { isInPath } from '../namespace/find-tool.ts';
 import type { GitConfigAccess } from '../traps/git-guards.ts';
 import { agentGuides } from './agent-guides.ts';
-import { type AgentStubOptions, agentStubs, type GitIdentity } from './agent-stubs.ts';
+import { type AgentStub, type AgentStubOptions, agentStubs, type GitIdentity } from './agent-stubs.ts';
 import { sandboxGitEnvironment, sandboxGitFiles, wantsUrlRewriting } from './sandbox-gitconfig.ts';
 
 export interface GitPlace {
@@ -48,9 +48,9 @@ export function layGitFiles({
   return sandboxGitEnvironment({ ...options, rewriteUrls: wantsUrlRewriting(environment) });
 }
 
-/** What is there already stays as it is. */
-export function layStubs(homeFolder: string, options: AgentStubOptions): void {
-  for (const { path, text, mode } of [...agentStubs(options), ...agentGuides()]) {
+/** What is there already stays as it is. `own`: what the policy wants there goes before what agents get. */
+export function layStubs(homeFolder: string, options: AgentStubOptions, own: readonly AgentStub[] = []): void {
+  for (const { path, text, mode } of [...own, ...agentStubs(options), ...agentGuides()]) {
     const file = join(homeFolder, path);
     // In a home that was kept, an earlier sandbox may have laid a link that leads out of it.
     if (existsSync(file) || hasLink(homeFolder, path)) continue;

@@ -82,6 +82,11 @@ export function usableLogins(listed: readonly ListedCredential[], usable: Readon
   return listed.filter(({ name, login }) => login === true && usable.has(name)).map(({ name }) => name);
 }
 
+/** What clients of this provider look for before they send anything. */
+export function usualPrefix(credential: string): string {
+  return placeholders.get(credential)?.prefix ?? '';
+}
+
 function of(prefix: string, ...variables: string[]): Placeholder {
   return { variables, prefix };
 }

@@ -54,7 +54,7 @@ export class HostPlans {
       const placed = specs.flatMap(({ placements }) => placements.map(({ injection }) => injection));
       names = new Set([
         ...specs.flatMap(({ stripHeaders }) => stripHeaders.map((name) => name.toLowerCase())),
-        ...placed.map(fieldOf),
+        ...placed.flatMap(fieldsOf),
       ]);
       this.#names.set(policy, names);
     }
@@ -94,7 +94,7 @@ function makePlan(policy: CompiledPolicy, host: string): HostPlan {
     // The places we write to are cleared whether or not the specification lists them.
     for (const { injection } of spec.placements) {
       if (injection.kind === 'query') stripQuery.add(injection.parameter);
-      else drop.add(fieldOf(injection));
+      else for (const field of fieldsOf(injection)) drop.add(field);
     }
   }
   const credentials = new Map<string, CredentialPlan>();
@@ -110,7 +110,10 @@ function makePlan(policy: CompiledPolicy, host: string): HostPlan {
   return { credentialed: specs.length > 0, drop, stripQuery, credentials };
 }
 
-/** In lower case. What goes into the query, or is signed, may be sent in `authorization` by clients all the same. */
-function fieldOf(injection: Injection): string {
-  return injection.kind === 'header' ? injection.header.toLowerCase() : 'authorization';
+/** In lower case. What goes elsewhere than into a field, or signs, may be sent in `authorization` by clients all the same. */
+function fieldsOf(injection: Injection): readonly string[] {
+  if (injection.kind === 'header') return [injection.header.toLowerCase()];
+  if (injection.kind !== 'hmac') return ['authorization'];
+  const { header, format } = injection.hmac;
+  return [header.toLowerCase(), ...(format === 'slack' ? ['x-slack-request-timestamp'] : [])];
 }

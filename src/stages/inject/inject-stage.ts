@@ -10,14 +10,17 @@ import { HeaderList } from '../../path/exchange/header-list.ts';
 import { OutgoingRequest, type OwnAnswer } from '../../path/exchange/outgoing-request.ts';
 import { addWrapper, type Wrap, wrappedExchange } from '../../path/exchange/wrappers.ts';
 import type { Authorized, Injected } from '../../path/flow.ts';
-import { Refusal } from '../../path/refusal.ts';
 import { reveal, type Secret } from '../../path/secret.ts';
 import type { Stage } from '../../path/stage.ts';
 import type { CompiledPolicy, CredentialSpec, Injection, TokenEndpoint } from '../../policy/compiled.ts';
 import { ExplainedLogin } from './explain-login.ts';
 import { type CredentialPlan, type HostPlan, HostPlans } from './host-plan.ts';
+import { checkedInjection, headerSafe, missing } from './injection-checks.ts';
 import { type LfsAccess, toStorage } from './lfs/lfs-storage-request.ts';
 import { outgoingFields, outgoingQuery, outgoingTarget, withFields, withMember } from './outgoing-head.ts';
+import { type HeldInjection, holdBody, readsBody, tryBody } from './places/held-body.ts';
+import { asSegment, hasPlace, pathPlace } from './places/path-place.ts';
+import { noteWritten } from './places/written-form.ts';
 
 export interface Secrets {
   /** `flow`: what is to carry it. */
@@ -64,6 +67,8 @@ export interface InjectParts {
   readonly rehearsal?: OutboundPort;
   readonly tokens?: TokenPort;
   readonly sign?: SignPort;
+  /** Told of every form of a credential that goes out and that answers are to be searched for. */
+  readonly note?: (secret: Secret) => void;
 }
 
 export class InjectStage implements Stage<Authorized, Injected> {
@@ -130,7 +135,12 @@ export class InjectStage implements Stage<Authorized, Injected> {
       await tokens?.answer({ ...flow, guarded }, answered.spec, answered.endpoint);
       return null;
     }
+    const held = this.#heldBy(flow);
     const name = await this.#previewCredential(flow);
+    if (held !== null && name !== null) {
+      await tryBody(flow, exchange, held.spec, held.injection, this.#policy().secrets.injectedBodyBytes);
+      return name;
+    }
     // It is searched while it is read.
     if (exchange !== unguarded && canonical.kind === 'http') {
       const body = BodyPull.from(exchange);
@@ -144,10 +154,21 @@ export class InjectStage implements Stage<Authorized, Injected> {
     if (permission.tunnel || permission.credential === null || permission.git?.operation === 'lfs-object') return null;
     const chosen = this.#plans.planFor(this.#policy(), canonical.host).credentials.get(permission.credential);
     if (chosen === undefined) throw missing(permission.credential, null);
-    checkedInjection(flow, chosen);
+    const placed = checkedInjection(flow, chosen);
+    if (placed.kind === 'path' && !hasPlace(flow, chosen.spec, placed)) return null;
     if ((await this.#secrets.resolve(permission.credential, flow)) !== null) return chosen.spec.name;
     if (chosen.spec.anonymous) return null;
     throw missing(chosen.spec.name, chosen.spec);
+  }
+
+  /** The credential that would go into the body of this request, or sign it. */
+  #heldBy(flow: Authorized): { readonly spec: CredentialSpec; readonly injection: HeldInjection } | null {
+    const { canonical, permission } = flow;
+    if (permission.tunnel || permission.credential === null || permission.git?.operation === 'lfs-object') return null;
+    const chosen = this.#plans.planFor(this.#policy(), canonical.host).credentials.get(permission.credential);
+    if (chosen === undefined) return null;
+    const found = checkedInjection(flow, chosen);
+    return readsBody(found) ? { spec: chosen.spec, injection: found } : null;
   }
 
   #guarded(flow: Authorized): Authorized {
@@ -182,6 +203,8 @@ export class InjectStage implements Stage<Authorized, Injected> {
       throw missing(spec.name, spec);
     }
     if (injection.kind === 'sigv4') return this.#sign(flow, plan, chosen, secret);
+    if (readsBody(injection)) return this.#hold(flow, plan, chosen, injection, secret);
+    if (injection.kind === 'path' && !hasPlace(flow, spec, injection)) return this.#withoutCredential(flow, plan);
     const outgoing = this.#build(flow, plan, chosen, injection, secret);
     return enrich(flow, { outgoing, injected: spec.name });
   }
@@ -198,6 +221,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
     const scrub = this.#openScrub();
     let headers = this.#headFor(flow, chosen, scrub);
     let query = outgoingQuery(flow, plan);
+    let path = flow.canonical.rawPath;
     const value = reveal(secret);
     const form = (secret.login ? spec.login?.injection : null) ?? injection;
     switch (form.kind) {
@@ -212,8 +236,15 @@ export class InjectStage implements Stage<Authorized, Injected> {
         query = query === null || query === '' ? pair : `${query}&${pair}`;
         break;
       }
-      case 'sigv4':
-        throw new Error(`credential ${spec.name} is a pair of keys and cannot be sent`);
+      case 'path': {
+        const place = pathPlace(flow, spec, form);
+        const written = asSegment(spec.name, value);
+        noteWritten(this.#parts.note, secret, written);
+        if (place !== null) path = `${place.before}${written}${place.after}`;
+        break;
+      }
+      default:
+        throw new Error(`credential ${spec.name} signs (${form.kind}) or goes into a body, and not into a head`);
     }
     if (secret.login)
       for (const [name, member] of spec.login?.listed ?? []) headers = withMember(headers, name, member);
@@ -223,7 +254,24 @@ export class InjectStage implements Stage<Authorized, Injected> {
       return next === null ? null : this.#build(flow, plan, chosen, injection, next);
     };
     const renew = renewed === undefined ? null : again;
-    return new OutgoingRequest(outgoingTarget(flow, query), headers, { scrub, renew });
+    return new OutgoingRequest(query === null ? path : `${path}?${query}`, headers, { scrub, renew });
+  }
+
+  /** Into the body, or over it: there is no second try with another one, because the body went out with this. */
+  async #hold(
+    flow: Authorized,
+    plan: HostPlan,
+    chosen: CredentialPlan,
+    injection: HeldInjection,
+    secret: Secret,
+  ): Promise<Injected> {
+    const scrub = this.#openScrub();
+    const { injectedBodyBytes } = this.#policy().secrets;
+    const target = outgoingTarget(flow, outgoingQuery(flow, plan));
+    const head = this.#headFor(flow, chosen, scrub);
+    const { note } = this.#parts;
+    const headers = await holdBody(flow, chosen.spec, injection, head, secret, { maxBytes: injectedBodyBytes, note });
+    return enrich(flow, { outgoing: new OutgoingRequest(target, headers, { scrub }), injected: chosen.spec.name });
   }
 
   async #sign(flow: Authorized, plan: HostPlan, chosen: CredentialPlan, secret: Secret): Promise<Injected> {
@@ -257,45 +305,4 @@ export class InjectStage implements Stage<Authorized, Injected> {
 /** Whether the answer must come in a form that can be read: it is searched, or says what it cost, or comes in frames. */
 function isReadable({ meter, canonical }: Authorized, scrub: AnswerScrub | null): boolean {
   return scrub !== null || meter !== undefined || canonical.kind === 'websocket';
-}
-
-/** Where the credential goes for this request. Authorize has decided all this; a disagreement forwards nothing. */
-function checkedInjection(flow: Authorized, { spec, placements }: CredentialPlan): Injection {
-  const { canonical, sandbox } = flow;
-  if (canonical.scheme !== 'https') throw new Error(`credential ${spec.name} chosen for a plain http request`);
-  if (sandbox.credentials !== null && !sandbox.credentials.includes(spec.name)) {
-    throw new Error(`credential ${spec.name} chosen for ${sandbox.id}, which is not registered for it`);
-  }
-  for (const { paths, injection } of placements) {
-    if (paths === null || paths.some((pattern) => pattern.covers(canonical.path))) return injection;
-  }
-  throw new Error(`credential ${spec.name} chosen for a path of ${canonical.host} that it does not belong to`);
-}
-
-/** The last look before the wire. Sources refuse control characters; other letters have no place in a header. */
-function headerSafe(name: string, value: string): string {
-  for (let i = 0; i < value.length; i++) {
-    const code = value.charCodeAt(i);
-    if (code >= 0x20 && code <= 0x7e) continue;
-    throw new Refusal(
-      'credential.unreadable',
-      `the credential ${name} holds a character that cannot go into a header: the operator of the gateway must replace it`,
-      { rule: `credentials.${name}` },
-    );
-  }
-  return value;
-}
-
-function missing(name: string, spec: CredentialSpec | null): Refusal {
-  const act =
-    spec === null
-      ? `it is no longer in the configuration: the operator of the gateway must add credentials.${name}`
-      : spec.source.kind === 'memory'
-        ? `the operator of the gateway must run \`sallyport secret set ${name}\``
-        : spec.source.kind === 'github-app'
-          ? 'a token of a GitHub App is made for the repository that a request is about, and this one is about none'
-          : `the operator of the gateway must give a value to credentials.${name}.source (${spec.source.kind})`;
-  return new Refusal('credential.missing', `the credential ${name} is not set: ${act}`, {
-    rule: `credentials.${name}`,
-  });
 }

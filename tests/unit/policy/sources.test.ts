@@ -233,6 +233,7 @@ describe('the section `secrets`', () => {
       misplaced: 'refuse',
       conversations: 'record',
       searchedBodyBytes: 16 * 1024 * 1024,
+      injectedBodyBytes: 1024 * 1024,
     });
   });
 
@@ -243,6 +244,7 @@ describe('the section `secrets`', () => {
       misplaced: 'revoke',
       conversations: 'refuse',
       searchedBodyBytes: 0,
+      injectedBodyBytes: 1024 * 1024,
     });
     expect((await policyOf(head + text)).warnings.join()).toContain('secrets.scrub');
     expect(await problems(`${head}secrets: {misplaced: ignore}\n`)).toContain('write refuse, or revoke');

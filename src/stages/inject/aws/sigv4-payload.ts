@@ -7,13 +7,11 @@ import { readWholeBody } from '../../../path/exchange/whole-body.ts';
 import { payloadExchange, wrappedExchange } from '../../../path/exchange/wrappers.ts';
 import type { Authorized } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
+import { inReadingRoom } from '../reading-room.ts';
 import { notSigned, type SignatureClaim } from './sigv4-claim.ts';
 
 /** Bedrock takes 25 MB; other services that want a hash take less. */
 export const maxHashedBytes = 32 * 1024 * 1024;
-/** What the bodies of one sandbox may take while they are read: many that never end must not fill the memory. */
-export const maxReadingBytes = 256 * 1024 * 1024;
-const readingBytes = new Map<string, number>();
 export const hashOfNothing = createHash('sha256').digest('hex');
 const unsignedPayload = 'UNSIGNED-PAYLOAD';
 
@@ -65,7 +63,8 @@ export function payloadOf(flow: Authorized, claim: SignatureClaim): SignedPayloa
 async function hashed(flow: Authorized): Promise<SignedPayload> {
   if (wrappedExchange(flow).requestFraming.kind === 'none') return { hash: hashOfNothing, body: null, chunks: null };
   const exchange = payloadExchange(flow);
-  const body = await inRoom(flow.sandbox.id, mostBytes(exchange), () => readWholeBody(exchange, maxHashedBytes));
+  const read = (): Promise<Buffer | null> => readWholeBody(exchange, maxHashedBytes);
+  const body = await inReadingRoom(flow.sandbox.id, mostBytes(exchange), tooMany, read);
   if (body === null) {
     throw new Refusal(
       'limit.body-size',
@@ -84,23 +83,10 @@ function mostBytes({ requestFraming }: Exchange): number {
   return requestFraming.kind === 'length' ? Math.min(requestFraming.bytes, maxHashedBytes) : maxHashedBytes;
 }
 
-async function inRoom<Result>(sandboxId: string, bytes: number, work: () => Promise<Result>): Promise<Result> {
-  const change = (by: number): number => {
-    const taken = (readingBytes.get(sandboxId) ?? 0) + by;
-    if (taken === 0) readingBytes.delete(sandboxId);
-    else readingBytes.set(sandboxId, taken);
-    return taken;
-  };
-  try {
-    if (change(bytes) > maxReadingBytes) {
-      throw new Refusal('limit.concurrent', 'AWS: too many request bodies wait to be hashed', {
-        rule: 'built-in: AWS requests are signed anew',
-        hint: 'Send fewer at a time, or let the client send X-Amz-Content-Sha256.',
-        retryAfterSeconds: 1,
-      });
-    }
-    return await work();
-  } finally {
-    change(-bytes);
-  }
+function tooMany(): Refusal {
+  return new Refusal('limit.concurrent', 'AWS: too many request bodies wait to be hashed', {
+    rule: 'built-in: AWS requests are signed anew',
+    hint: 'Send fewer at a time, or let the client send X-Amz-Content-Sha256.',
+    retryAfterSeconds: 1,
+  });
 }

@@ -46,6 +46,7 @@ describe('what stands between a client and its upstream', () => {
       'rewritten',
       'explained',
       'guarded',
+      'filled',
       'signed',
       'retried',
     ]);

@@ -99,7 +99,13 @@ export function policyOf(specs: readonly CredentialSpec[]): CompiledPolicy {
   const credentials = new Map(specs.map((one) => [one.name, one]));
   const credentialsFor = (name: string) =>
     specs.filter((one) => one.placements.some((p) => p.hosts.some((pattern) => pattern.covers(name))));
-  const secrets = { scrub: true, misplaced: 'refuse', conversations: 'record', searchedBodyBytes: 1024 * 1024 };
+  const secrets = {
+    scrub: true,
+    misplaced: 'refuse',
+    conversations: 'record',
+    searchedBodyBytes: 1024 * 1024,
+    injectedBodyBytes: 1024 * 1024,
+  };
   const tokenEndpoints = tokenEndpointsOf(credentials.values());
   return { credentials, credentialsFor, tokenEndpoints, secrets } as unknown as CompiledPolicy;
 }

@@ -6,7 +6,8 @@ import type { Authorized } from '../../../../../src/path/flow.ts';
 import { Refusal } from '../../../../../src/path/refusal.ts';
 import { reveal, Secret } from '../../../../../src/path/secret.ts';
 import { signOutgoing } from '../../../../../src/stages/inject/aws/aws-sign-outgoing.ts';
-import { maxHashedBytes, maxReadingBytes } from '../../../../../src/stages/inject/aws/sigv4-payload.ts';
+import { maxHashedBytes } from '../../../../../src/stages/inject/aws/sigv4-payload.ts';
+import { maxReadingBytes } from '../../../../../src/stages/inject/reading-room.ts';
 import {
   bodyOf,
   type ClientRequest,
