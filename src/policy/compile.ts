@@ -261,16 +261,20 @@ export function tokenEndpointsOf(credentials: Iterable<CredentialSpec>): TokenEn
       byHost.set(endpoint.host, [...(byHost.get(endpoint.host) ?? []), { spec, endpoint }]);
     }
   }
-  const on = (host: string): readonly FoundEndpoint[] => byHost.get(host) ?? [];
   return {
-    on,
+    on: (host) => byHost.get(host) ?? [],
+    // Asked of every request, and nearly all hosts have none.
     at(host, path) {
+      const known = byHost.get(host);
+      if (known === undefined) return undefined;
       const asked = spelt(path);
-      return on(host).find(({ endpoint }) => spelt(endpoint.path) === asked);
+      return known.find(({ endpoint }) => spelt(endpoint.path) === asked);
     },
     beside(host, path) {
+      const known = byHost.get(host);
+      if (known === undefined) return undefined;
       const asked = spelt(path);
-      return on(host).find(({ endpoint }) => standsBeside(asked, spelt(endpoint.path)));
+      return known.find(({ endpoint }) => standsBeside(asked, spelt(endpoint.path)));
     },
   };
 }

@@ -106,7 +106,7 @@ class ScrubbedAnswer extends ExchangeView {
     const coding = codingOf(headers);
     this.#reading?.begin(status, coding === 'unreadable' || (coding !== null && status === partialContent));
     this.#scrub.fields(headers);
-    const clean: ResponseHead = { ...head, reason: this.#scrub.text(head.reason) };
+    const clean: ResponseHead = { status, reason: this.#scrub.text(head.reason), headers, framing };
     const bodyless = framing.kind === 'none' || (framing.kind === 'length' && framing.bytes === 0) || status === 101;
     if (bodyless) return this.inner.respond(this.#withoutBody(clean, coding));
     // A part of a compressed body cannot be decompressed by itself, by nobody: it is searched as it is.

@@ -5,6 +5,7 @@ import { fieldsToSend } from '../../../path/enrich.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { Authorized } from '../../../path/flow.ts';
 import { type HostPlan, isDropped } from '../host-plan.ts';
+import { CleanTexts } from '../scrub/clean-texts.ts';
 import { unfinished } from '../scrub/match-form.ts';
 import type { SecretSearch } from '../scrub/secret-search.ts';
 import { withoutParameters } from '../strip-query.ts';
@@ -154,41 +155,4 @@ function decodeOnce(text: string): string {
 /** A name of a field is the sandbox's own choice: a long one is not repeated. */
 function fieldWords(key: string, what: string): string {
   return key.length <= maxFieldName && /^[a-z0-9_-]+$/.test(key) ? `the ${what} ${key}` : `a ${what}`;
-}
-
-// Texts in which nothing was found: clients send the same field values with every request, and what was searched once need
-// not be searched again while there is nothing else to look for. Small, and forgotten as a whole.
-/** Of all hosts together. */
-const maxTexts = 4096;
-/** What is longer is seldom sent twice. */
-const maxTextLength = 512;
-
-class CleanTexts {
-  readonly #byHost = new Map<string, Set<string>>();
-  #texts = 0;
-  #version = -1;
-
-  /** Of this host, as long as `version` is the same; null: it is new here. */
-  of(host: string, version: number): Set<string> | null {
-    if (version !== this.#version || this.#texts >= maxTexts) {
-      this.#byHost.clear();
-      this.#texts = 0;
-      this.#version = version;
-    }
-    return this.#byHost.get(host) ?? null;
-  }
-
-  addHost(host: string): Set<string> {
-    const texts = new Set<string>();
-    this.#byHost.set(host, texts);
-    this.#texts++;
-    return texts;
-  }
-
-  add(texts: Set<string>, text: string): void {
-    if (text.length > maxTextLength) return;
-    // A copy: the text may be a part of a whole head, which would be kept with it.
-    texts.add(Buffer.from(text, 'latin1').toString('latin1'));
-    this.#texts++;
-  }
 }

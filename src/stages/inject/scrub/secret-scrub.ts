@@ -4,6 +4,7 @@
 import type { AnswerScrub, BodyScrub } from '../../../path/exchange/answer-scrub.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
 import { reveal, Secret } from '../../../path/secret.ts';
+import { CleanTexts } from './clean-texts.ts';
 import { isOvergrown, KnownSecrets } from './known-secrets.ts';
 import { unfinished } from './match-form.ts';
 import { linesOfKey } from './secret-forms.ts';
@@ -20,6 +21,7 @@ export class Scrubs {
   #search = new SecretSearch<string>();
   #taken = new Set<Secret>();
   #version = -1;
+  readonly #clean = new CleanTexts();
 
   constructor(known: Pick<KnownSecrets, 'version' | 'all'>) {
     this.#known = known;
@@ -33,6 +35,26 @@ export class Scrubs {
   get search(): SecretSearch<string> {
     if (this.#version !== this.#known.version) this.#learn();
     return this.#search;
+  }
+
+  /** Whether something is in any of them. They repeat from answer to answer: each is searched once. */
+  isInAny(texts: readonly string[][]): boolean {
+    const { search } = this;
+    const clean = this.#clean.of('', this.#version) ?? this.#clean.addHost('');
+    let fresh: string[] | null = null;
+    for (const list of texts) {
+      for (let i = 0; i < list.length; i++) {
+        const text = list[i]!;
+        if (text.length < search.minBytes || clean.has(text)) continue;
+        fresh ??= [];
+        fresh.push(text);
+      }
+    }
+    if (fresh === null) return false;
+    // No form has this byte in it.
+    if (search.find(Buffer.from(fresh.join('\x01'), 'latin1'), 0)) return true;
+    for (const text of fresh) this.#clean.add(clean, text);
+    return false;
   }
 
   #learn(): void {
@@ -91,15 +113,8 @@ class SecretScrub implements AnswerScrub {
   }
 
   fields({ names, keys, values }: HeaderList): void {
-    // Nearly always there is nothing, and most are too short to hold it. No form has this byte in it.
-    const { search } = this.#scrubs;
-    const { minBytes } = search;
-    let long = '';
-    for (let i = 0; i < names.length; i++) {
-      if (names[i]!.length >= minBytes) long += `${names[i]}\x01`;
-      if (values[i]!.length >= minBytes) long += `${values[i]}\x01`;
-    }
-    if (long === '' || !search.find(Buffer.from(long, 'latin1'), 0)) return;
+    // Nearly always there is nothing, and most are too short to hold it.
+    if (!this.#scrubs.isInAny([names, values])) return;
     for (let i = 0; i < names.length; i++) {
       values[i] = this.text(values[i]!);
       const name = this.text(names[i]!);

@@ -273,3 +273,38 @@ describe('every credential that is known', () => {
     expect(clean).toBe(`key:\r\n${stars(20)}\r\n${stars(20)}\r\n${lines[2]}\r\n`);
   });
 });
+
+describe('fields that repeat from answer to answer', () => {
+  const late = 'tok-late-0123456789abcdef';
+
+  test('a value that was clean is masked from when it is a credential', () => {
+    const known = new KnownSecrets();
+    known.note(new Secret('key', key));
+    const scrubs = new Scrubs(known);
+    const seen = (): string | undefined => {
+      const fields = HeaderList.from([
+        ['X-Request-Id', late],
+        ['Content-Type', 'application/json'],
+      ]);
+      scrubs.open()?.fields(fields);
+      return fields.get('x-request-id');
+    };
+    expect([seen(), seen()]).toEqual([late, late]);
+    known.note(new Secret('late', late));
+    expect([seen(), seen()]).toEqual(['*'.repeat(late.length), '*'.repeat(late.length)]);
+  });
+
+  test('a credential is masked every time, also beside values that are known to be clean', () => {
+    const scrub = scrubOf(late);
+    for (let i = 0; i < 3; i++) {
+      const fields = HeaderList.from([
+        ['Server', 'nginx/1.22.1'],
+        ['X-Echo', `Bearer ${late}`],
+        [late, 'nginx/1.22.1'],
+      ]);
+      scrub.fields(fields);
+      expect(fields.values).toEqual(['nginx/1.22.1', `Bearer ${'*'.repeat(late.length)}`, 'nginx/1.22.1']);
+      expect(fields.names[2]).toBe('*'.repeat(late.length));
+    }
+  });
+});
