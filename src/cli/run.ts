@@ -8,9 +8,10 @@ import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
 import { credentialTroubles } from './steps/credential-states.ts';
-import { type JoinedFacts, joinOrStart, withFacts } from './steps/join-run.ts';
+import { configFor, type JoinedFacts, joinOrStart, withFacts } from './steps/join-run.ts';
 import { addRightsOptions, asRights, gather, type RightsOptions } from './steps/rights-options.ts';
 import { describeRefusals, describeRun, type RefusedSummary } from './steps/run-report.ts';
+import { addSavedChoices } from './steps/saved-choices.ts';
 import { SignalPass } from './steps/signal-pass.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
@@ -23,7 +24,7 @@ interface RunOptions extends RightsOptions {
   readonly mount?: string[];
   readonly ro?: string[];
   readonly env?: string[];
-  readonly home: 'fresh' | 'persist';
+  readonly home?: 'fresh' | 'persist';
   readonly hideEnvFiles?: boolean;
   readonly gitConfig?: 'read-only' | 'writable';
   readonly config?: string;
@@ -32,6 +33,7 @@ interface RunOptions extends RightsOptions {
   readonly learn?: boolean;
   readonly learnApply?: boolean;
   readonly quiet?: boolean;
+  readonly saved?: boolean;
 }
 
 const refusalsShown = 3;
@@ -74,6 +76,7 @@ export function addRunCommand(program: Command, context: CliContext): void {
     .option('--dashboard', 'serve the dashboard while it runs, and print its address')
     .option('--learn', 'let it read public hosts the policy does not know, and propose lines for them at the end')
     .option('--learn-apply', 'learn, and add those lines to the configuration without asking')
+    .option('--no-saved', 'take nothing from `run:` of the configuration')
     .option('-q, --quiet', 'print errors only')
     .addHelpText(
       'after',
@@ -107,20 +110,22 @@ interface Run {
   readonly learned: (() => Promise<void>) | null;
 }
 
-async function begin(context: CliContext, command: readonly string[], options: RunOptions): Promise<Run> {
+async function begin(context: CliContext, command: readonly string[], given: RunOptions): Promise<Run> {
   // Before anything is loaded that takes credentials out of it.
   const environment = { ...context.env, PATH: context.userPath };
   let joining: Promise<RunGateway> | null = null;
   let conclude: ((sandbox: string) => Promise<void>) | null = null;
   let facts: JoinedFacts | null = null;
   try {
+    const config = await configFor(context, given);
+    const { options, said } = await addSavedChoices(given, given.saved === false ? null : config);
     if (options.launcher === undefined && options.image === undefined && options.quiet !== true) {
       const { offerBubblewrap } = await import('./steps/offer-bubblewrap.ts');
       await offerBubblewrap(context);
     }
     const mounts = await askedMounts(context, options, environment);
     // Another process, which takes the longest.
-    joining = joinOrStart(context, options, [context.cwd, ...(await writableOf(mounts))]);
+    joining = joinOrStart(context, options, config, [context.cwd, ...(await writableOf(mounts))]);
     const coming = joining.then(async (gateway) => {
       if (options.learn === true || options.learnApply === true)
         conclude = await openLearning(context, options, gateway);
@@ -131,7 +136,8 @@ async function begin(context: CliContext, command: readonly string[], options: R
     // Told below, when the rest has been looked at too.
     coming.catch(() => {});
     const asked = await asRequest(context, command, options, environment, mounts);
-    const onReady: SandboxRequest['onReady'] = (ready) => announce(context, options, asked.launcher, ready, facts!);
+    const onReady: SandboxRequest['onReady'] = (ready) =>
+      announce(context, options, { launcher: asked.launcher, said }, ready, facts!);
     const { startSandbox } = await import('../sandbox/run/start-sandbox.ts');
     const started = await startSandbox({ ...asked, onReady }, coming);
     return { started, gateway: await joining, learned: conclude && (() => conclude!(started.grant.id)) };
@@ -216,7 +222,7 @@ export function notStarted(error: unknown): unknown {
 function announce(
   context: CliContext,
   options: RunOptions,
-  launcher: Launcher,
+  { launcher, said }: { readonly launcher: Launcher; readonly said: string | null },
   started: Pick<StartedSandbox, 'grant' | 'notices'>,
   facts: JoinedFacts,
 ): void {
@@ -238,6 +244,7 @@ function announce(
       credentials,
       config,
       persistentHome: options.home === 'persist',
+      saved: said,
     }),
   );
 }

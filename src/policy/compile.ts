@@ -25,6 +25,7 @@ import type { YamlDocument } from './schema/document.ts';
 import { Findings } from './schema/findings.ts';
 import type { PolicyResult } from './schema/policy-error.ts';
 import type { PresetCatalog } from './schema/presets.ts';
+import { runSection } from './schema/run-schema.ts';
 import { strictKeys } from './schema/schema.ts';
 import {
   approvalsSection,
@@ -67,6 +68,7 @@ const sections = strictKeys({
   secrets: section,
   upstream: section,
   audit: section,
+  run: section,
 });
 
 export function compilePolicy(input: CompileInput): PolicyResult {
@@ -91,6 +93,8 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const store = compileStore(document.store, input.directory, input.machine, findings);
   const secrets = findings.check(secretsSection, document.secrets ?? {}, ['secrets']);
   const audit = findings.check(auditSection, document.audit ?? {}, ['audit']);
+  // For whoever starts a sandbox (load/saved-choices.ts): here it is only right or wrong.
+  findings.check(runSection, document.run ?? {}, ['run']);
   const upstream = compileUpstream(document.upstream, input.directory, input.machine, findings);
 
   const rules = new HostIndex<AllowRule>();

@@ -24,15 +24,20 @@ export interface JoinedFacts {
   readonly dashboard: string | null;
 }
 
+/** The configuration to follow, when it is the user's; null: none, or that of a gateway whatever it is. */
+export async function configFor(context: CliContext, options: JoinRunOptions): Promise<string | null> {
+  if (options.gateway === true) return null;
+  const { checkConfigIsTheUsers } = await import('../../gateway/config/trusted-config.ts');
+  return checkConfigIsTheUsers(context, options.config, approvingPerson(context));
+}
+
 /** `writable`: folders that the sandbox can write to. */
 export async function joinOrStart(
   context: CliContext,
   options: JoinRunOptions,
+  config: string | null,
   writable: readonly string[],
 ): Promise<RunGateway> {
-  const { checkConfigIsTheUsers } = await import('../../gateway/config/trusted-config.ts');
-  const config =
-    options.gateway === true ? null : await checkConfigIsTheUsers(context, options.config, approvingPerson(context));
   const { RunGateway } = await import('../../gateway/run-gateway.ts');
   return RunGateway.open({
     home: context.places.home,

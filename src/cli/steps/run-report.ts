@@ -16,6 +16,8 @@ export interface RunFacts {
   readonly credentials: readonly CredentialStatus[] | null;
   readonly config: string;
   readonly persistentHome: boolean;
+  /** What `run:` of the configuration added; null: nothing. */
+  readonly saved: string | null;
 }
 
 export function describeRun({ colors }: Pick<CliContext, 'colors'>, facts: RunFacts): string {
@@ -29,6 +31,7 @@ export function describeRun({ colors }: Pick<CliContext, 'colors'>, facts: RunFa
   fact('repos', facts.repos.length === 0 ? 'none: --repo OWNER/REPO lets one in' : `${joined(facts.repos)}${pushes}`);
   fact('files', `${printable(facts.workingDirectory)}, and ${facts.persistentHome ? 'the kept' : 'a fresh'} home`);
   fact('policy', printable(facts.config));
+  if (facts.saved !== null) fact('saved', printable(facts.saved));
   for (const notice of notices) lines.push(`  ${colors.yellow('note')}    ${printable(notice)}`);
   return lines.join('\n');
 }

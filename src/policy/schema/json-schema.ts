@@ -9,6 +9,7 @@ import { injectionKinds } from './inject-schema.ts';
 import { type KeyWords, keyWords } from './key-words.ts';
 import { budgetsSection, limitsSection } from './limit-schema.ts';
 import { loadPresets } from './presets.ts';
+import { runSection } from './run-schema.ts';
 import { allowPreset, allowRule } from './schema.ts';
 import {
   approvalsSection,
@@ -59,6 +60,7 @@ export function policyJsonSchema(): JsonSchema {
     secrets: section(secretsSection),
     upstream: section(upstreamSection),
     audit: section(auditSection),
+    run: section(runSection),
   };
   const root = { type: 'object', required: ['version'], additionalProperties: false, properties };
   const definitions: JsonSchema = {

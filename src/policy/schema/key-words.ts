@@ -269,4 +269,22 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     'The size of all files together. When files that are too young to be removed fill it, nothing is served.',
   'audit.sandbox_bytes_per_day':
     'How much one sandbox may write. Beyond it, its refusals are only counted and its requests get 429. 0 is no limit.',
+
+  run: 'What `sallyport run` is asked for every day. Lists are added to by the command line, everything else gives way to it; `run --no-saved` takes none of it.',
+  'run.repos': ['Repositories that it may use, as with `--repo`.', ['owner/repo']],
+  'run.mode': 'As with `--mode`: `bot` pushes only to `branches`, `user` to any that is not protected.',
+  'run.branches': ['Branches that it may push to, as with `--branch`.', ['sandbox/*']],
+  'run.credentials': ['Credentials that it may use, as with `--credential`; left out: all.', ['anthropic']],
+  'run.mounts': [
+    'Files and folders to read and write, as with `--mount`; a relative one begins at the folder of this file.',
+    ['~/data', '../shared:/mnt/shared'],
+  ],
+  'run.read_only': ['The same to read, as with `--ro`.', ['~/notes']],
+  'run.env': ['Variables to let in, as with `--env`.', ['EDITOR', 'NAME=VALUE']],
+  'run.home': 'As with `--home`: `fresh`, or `persist` for one that is kept for the project.',
+  'run.hide_env_files': 'As with `--hide-env-files`.',
+  'run.git_config': "As with `--git-config`: whether the repository's own git settings can be written.",
+  'run.launcher': 'As with `--launcher`: how it is isolated.',
+  'run.image': ['As with `--image`: the image of its container.', 'my-tools'],
+  'run.dashboard': 'As with `--dashboard`.',
 };

@@ -11,6 +11,7 @@ const facts = {
   credentials: [],
   config: 'embedded default',
   persistentHome: false,
+  saved: null,
 } as unknown as RunFacts;
 const said = (changes: Partial<RunFacts>): string =>
   describeRun({ colors: picocolors.createColors(false) }, { ...facts, ...changes });

@@ -1,0 +1,45 @@
+// What `sallyport run` would be asked for every day, kept under `run:` of the configuration. One entry here is one key: its form,
+// the option of `run` that it stands for, and whether the command line adds to it or takes its place.
+import * as z from 'zod';
+import { listOf, strictKeys, yesOrNo } from './schema.ts';
+
+const text = z
+  .string({ error: 'write a text' })
+  .min(1, { error: 'the text is empty' })
+  .refine((value) => !/\p{Cc}/u.test(value), { error: 'no control characters' });
+
+interface SavedKey {
+  readonly schema: z.ZodType;
+  /** As commander names it. */
+  readonly option: string;
+  /** `add`: a list, to which the command line adds. `replace`: the command line's takes its place. */
+  readonly merge: 'add' | 'replace';
+  /** A relative path begins at the folder of the configuration. */
+  readonly isPath?: boolean;
+}
+
+const oneOf = (...words: [string, ...string[]]): z.ZodType => z.enum(words, { error: `write ${words.join(' or ')}` });
+
+export const savedKeys: Readonly<Record<string, SavedKey>> = {
+  repos: { schema: listOf(text, '[owner/repo]'), option: 'repo', merge: 'add' },
+  mode: { schema: oneOf('bot', 'user'), option: 'mode', merge: 'replace' },
+  branches: { schema: listOf(text, '["sandbox/*"]'), option: 'branch', merge: 'add' },
+  credentials: { schema: listOf(text, '[anthropic]'), option: 'credential', merge: 'add' },
+  mounts: { schema: listOf(text, '["~/data"]'), option: 'mount', merge: 'add', isPath: true },
+  read_only: { schema: listOf(text, '["~/notes"]'), option: 'ro', merge: 'add', isPath: true },
+  env: { schema: listOf(text, '[EDITOR, "NAME=VALUE"]'), option: 'env', merge: 'add' },
+  home: { schema: oneOf('fresh', 'persist'), option: 'home', merge: 'replace' },
+  hide_env_files: { schema: yesOrNo, option: 'hideEnvFiles', merge: 'replace' },
+  git_config: { schema: oneOf('read-only', 'writable'), option: 'gitConfig', merge: 'replace' },
+  launcher: {
+    schema: oneOf('bubblewrap', 'docker', 'namespaces', 'unshare'),
+    option: 'launcher',
+    merge: 'replace',
+  },
+  image: { schema: text, option: 'image', merge: 'replace' },
+  dashboard: { schema: yesOrNo, option: 'dashboard', merge: 'replace' },
+};
+
+const shape = Object.fromEntries(Object.entries(savedKeys).map(([key, { schema }]) => [key, schema.optional()]));
+
+export const runSection = strictKeys(shape);
