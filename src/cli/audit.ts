@@ -3,6 +3,8 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { homesWithJournals } from '../kit/files/gateway-homes.ts';
+import { placesIn } from '../kit/files/home.ts';
 import type { NamedJournal } from '../stages/audit/journal/merge.ts';
 import type { Intact, Verification } from '../stages/audit/journal/verify.ts';
 import type { MergedVerification } from '../stages/audit/journal/verify-merged.ts';
@@ -21,7 +23,10 @@ export function addAuditCommand(program: Command, context: CliContext): void {
     .addHelpText('after', `\nExamples:\n  sallyport audit verify\n  ${mergeExample}`);
   audit
     .command('verify')
-    .argument('[PATH]', 'another journal (a folder), or a merged one (a file); left out: the journal of this gateway')
+    .argument(
+      '[PATH]',
+      'another journal (a folder), or a merged one (a file); left out: the journals of all your gateways',
+    )
     .option('--key <FINGERPRINT...>', "keys that must have signed it; the gateway's log names one at each start")
     .summary('does the hash chain hold?')
     .description('Verifies the hash chain of a journal; names the first record where it breaks.')
@@ -30,7 +35,8 @@ export function addAuditCommand(program: Command, context: CliContext): void {
       '\nExamples:\n  sallyport audit verify\n  sallyport audit verify --json\n  sallyport audit verify merged.jsonl',
     )
     .action(async (path: string | undefined, { key = [] }: { key?: string[] }, command: Command) => {
-      const result = demandKeys(key, await verifyAt(context, path));
+      if (path === undefined) return verifyAll(context, key, wantsJson(command));
+      const result = demandKeys(key, [await verifyAt(resolve(context.cwd, path))]);
       if (!result.ok) context.exitCode = exitCode.failure;
       if (wantsJson(command)) printJson(context, result);
       else
@@ -49,27 +55,55 @@ export function addAuditCommand(program: Command, context: CliContext): void {
     .action(async (named: string[]) => merge(context, named));
 }
 
-/** A gateway that has not served anything has no journal yet; a place that somebody names is there. */
-async function verifyAt(context: CliContext, named: string | undefined): Promise<Verification | MergedVerification> {
+/** Of every gateway of the user, also of those that have ended. The first one's is named even when it is empty. */
+async function verifyAll(context: CliContext, keys: readonly string[], asJson: boolean): Promise<void> {
   const { verifyJournal } = await import('../stages/audit/journal/verify.ts');
-  if (named === undefined) return verifyJournal(context.places.journalDirectory);
-  const path = resolve(context.cwd, named);
+  const found: { readonly journal: string; readonly result: Verification }[] = [];
+  for (const [at, home] of homesWithJournals(context.places.home).entries()) {
+    const journal = placesIn(home).journalDirectory;
+    const result = await verifyJournal(journal);
+    if (at === 0 || !result.ok || result.files > 0) found.push({ journal, result });
+  }
+  const all = found.map(({ result }) => result);
+  const verdict = demandKeys(keys, all) as Verification;
+  if (!verdict.ok) context.exitCode = exitCode.failure;
+  const isKeyMissing = !verdict.ok && !all.includes(verdict);
+  if (asJson) {
+    const each = found.map(({ journal, result }) => ({ journal, ...result }));
+    return printJson(context, found.length === 1 ? verdict : { ...verdict, journals: each });
+  }
+  if (found.length === 1) return context.print(describe(context, verdict));
+  for (const { journal, result } of found)
+    context.print(`${context.colors.bold(printable(journal))}\n${describe(context, result)}`);
+  if (isKeyMissing) context.print(describe(context, verdict));
+}
+
+/** A place that somebody names is there. */
+async function verifyAt(path: string): Promise<Verification | MergedVerification> {
+  const { verifyJournal } = await import('../stages/audit/journal/verify.ts');
   if (kindOf(path) === 'file') return (await import('../stages/audit/journal/verify-merged.ts')).verifyMerged(path);
   return asNamed(path, await verifyJournal(path));
 }
 
-/** Who rewrites everything signs it with another key: only the reader can know which are the gateway's. */
+/**
+ * Who rewrites everything signs it with another key: only the reader can know which are the gateway's. Each has signed one of the
+ * journals. Returns what is broken, or else the first.
+ */
 function demandKeys(
   keys: readonly string[],
-  found: Verification | MergedVerification,
+  found: readonly (Verification | MergedVerification)[],
 ): Verification | MergedVerification {
-  if (keys.length === 0 || !found.ok) return found;
-  if (!('signed' in found))
-    throw new CommandFailed(exitCode.usage, 'a merged journal has no signatures: verify each journal with --key');
-  const missing = keys.find((wanted) => !found.signed.some(({ key }) => key === wanted));
-  if (missing === undefined) return found;
+  const first = found.find(({ ok }) => !ok) ?? found[0]!;
+  if (keys.length === 0 || !first.ok) return first;
+  const signed = found.flatMap((one) => {
+    if (!('signed' in one))
+      throw new CommandFailed(exitCode.usage, 'a merged journal has no signatures: verify each journal with --key');
+    return one.signed;
+  });
+  const missing = keys.find((wanted) => !signed.some(({ key }) => key === wanted));
+  if (missing === undefined) return first;
   const message = `nothing in it is signed with the key ${missing}: it was rewritten, or the records that key signed were removed by retention`;
-  return { ok: false, kind: 'signature', file: 'signatures', line: null, seq: null, message, records: found.records };
+  return { ok: false, kind: 'signature', file: 'signatures', line: null, seq: null, message, records: first.records };
 }
 
 /** Whoever names a folder means one with a journal: an empty one, or the folder above it, would pass for one with no records. */

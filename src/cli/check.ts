@@ -7,6 +7,7 @@ import { GatewayUnreachable } from '../gateway/admin/admin-client.ts';
 import type { CheckResult } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
 import type { AskedRequest } from './steps/check-configuration.ts';
+import { aboutOthers, configNobodyFollows } from './steps/config-here.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { joined, printable } from './terminal/printable.ts';
 import { printJson, wantsJson } from './terminal/wants-json.ts';
@@ -26,7 +27,7 @@ export function addCheckCommand(program: Command, context: CliContext): void {
       'Says whether a request would pass, by which rule and with which credential. Sends nothing. If no gateway runs, the configuration it would use is asked. If the body decides and you do not give it, the answer is: undecided.',
     )
     .argument('<method>', 'GET, POST …')
-    .argument('<url>', 'the whole URL')
+    .argument('[url]', 'the whole URL')
     .option('--sandbox <ID>', 'as this sandbox (default: one with no repository and every credential)')
     .option('--header <FIELD>', 'a header field, "Name: value"; may be repeated', gatherHeader)
     .option('--body <FILE>', 'the body, from a file')
@@ -39,7 +40,8 @@ Examples:
   sallyport check DELETE https://api.github.com/repos/o/r --sandbox sbx_4f1c
   sallyport check POST https://api.github.com/graphql --body query.json && echo allowed`,
     )
-    .action(async (method: string, url: string, options: CheckOptions, command: Command) => {
+    .action(async (method: string, url: string | undefined, options: CheckOptions, command: Command) => {
+      if (url === undefined) throw onlyOne(method);
       if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) throw noScheme(method, url);
       const asked: AskedRequest = {
         method: method.toUpperCase(),
@@ -52,6 +54,18 @@ Examples:
       if (wantsJson(command)) printJson(context, result);
       else describe(context, result);
     });
+}
+
+/** A URL without a method, or a method without a URL. */
+function onlyOne(word: string): CommandFailed {
+  if (!/[./:]/.test(word))
+    return new CommandFailed(
+      exitCode.usage,
+      'the URL is missing',
+      `Say: sallyport check ${printable(word.toUpperCase())} https://example.com/`,
+    );
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(word) ? word : `https://${word.replace(/^\/+/, '')}`;
+  return new CommandFailed(exitCode.usage, 'the method is missing', `Say: sallyport check GET ${printable(url)}`);
 }
 
 /** `example.com`, `example.com/x`, `//example.com`. */
@@ -67,7 +81,10 @@ async function ask(context: CliContext, asked: AskedRequest, { sandbox, config }
   if (config === undefined) {
     try {
       const of = sandbox === undefined ? {} : { sandbox };
-      return await context.admin.call<CheckResult>('POST', '/internal/check', { ...of, ...asked });
+      const result = await context.admin.call<CheckResult>('POST', '/internal/check', { ...of, ...asked });
+      const here = sandbox === undefined ? await configNobodyFollows(context) : null;
+      if (here !== null) context.say(`(${aboutOthers(here)}. For that one: --config ${printable(here.file)})`);
+      return result;
     } catch (error) {
       // Who that sandbox is, only a gateway knows.
       if (!(error instanceof GatewayUnreachable) || sandbox !== undefined) throw error;

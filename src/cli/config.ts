@@ -99,16 +99,20 @@ async function checkConfig(context: CliContext, file: string | undefined, json: 
     return context.say(`${count} ${count === 1 ? 'error' : 'errors'}: this configuration would be refused.`);
   }
   const { policy } = result;
+  const { doubtOf } = await import('../sandbox/traps/written-folders.ts');
+  const doubt = path === null ? null : doubtOf(context.places.home, path);
   const credentials = await lookAtCredentials(context, policy);
   const troubles = credentialTroubles(credentials);
   if (json) {
     const states = credentials.map((one) => ({
       ...{ name: one.name, source: one.source, state: stateOfCredential(one), error: one.error ?? null },
     }));
-    return printJson(context, { ok: true, config: policy.origin, warnings: policy.warnings, credentials: states });
+    const { origin: config, warnings } = policy;
+    return printJson(context, { ok: true, config, warnings, credentials: states, doubt: doubt?.message ?? null });
   }
   for (const warning of policy.warnings) context.say(`${context.colors.yellow('warning')} ${printable(warning)}`);
   for (const trouble of troubles) context.say(`${context.colors.yellow('problem')} ${trouble}`);
+  if (doubt !== null) context.say(`${context.colors.yellow('not followed yet')} ${printable(doubt.message)}`);
   const unusable = troubles.length === 0 ? '' : `, ${troubles.length} with a problem`;
   context.print(
     `${context.colors.green('ok')} ${printable(policy.origin)}: ${policy.allow.length} allow rules, ${policy.credentials.size} credentials${unusable}`,

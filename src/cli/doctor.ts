@@ -15,6 +15,7 @@ import type { RefusedRequest } from '../prove/doctor/judge-sandbox.ts';
 import type { RefusedRecord } from '../prove/doctor/try-runtimes.ts';
 import type { LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { CliContext } from './cli-context.ts';
+import { aboutOthers, configNobodyFollows } from './steps/config-here.ts';
 import { credentialTroubles, lookAtCredentials } from './steps/credential-states.ts';
 import { describeFindings, describeSum } from './steps/doctor-report.ts';
 import { interruption, rememberGateway } from './steps/quiet-gateway.ts';
@@ -106,7 +107,9 @@ async function askGateway(context: CliContext): Promise<GatewayFacts> {
       context.admin.call<HealthReport>('GET', '/internal/health'),
       context.admin.call<{ credentials: CredentialStatus[] }>('GET', '/internal/credentials'),
     ]);
-    return { state: 'running', socket, report, troubles: credentialTroubles(credentials) };
+    const unfollowed = await configNobodyFollows(context);
+    const here = unfollowed && { words: aboutOthers(unfollowed), config: await readConfig(context) };
+    return { state: 'running', socket, report, troubles: credentialTroubles(credentials), here };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     if (error instanceof GatewayUnreachable) return { state: 'none', socket, config: await readConfig(context) };

@@ -36,14 +36,16 @@ interface RunOptions extends RightsOptions {
   readonly saved?: boolean;
 }
 
-const refusalsShown = 3;
+/** Of the last refusals: told are fewer, each once. */
+const refusalsRead = 100;
 
 export function addRunCommand(program: Command, context: CliContext): void {
   const run = program
     .command('run')
     .summary('run a command in a sandbox that has no network but this door')
     .description('Runs a command in a sandbox: no network but this door, no credential, and it works unmodified.')
-    .argument('<command...>', 'the command and its arguments; what stands behind it is its own');
+    .usage('[options] -- <command...>')
+    .argument('[command...]', 'the command and its arguments; what stands behind it is its own');
   addRightsOptions(run)
     .option('--mount <PATH[:INSIDE]>', 'let a file or folder in, to read and write; may be repeated', gather)
     .option('--ro <PATH[:INSIDE]>', 'let a file or folder in, to read; may be repeated', gather)
@@ -89,6 +91,12 @@ Examples:
   sallyport run --learn -- npm test`,
     )
     .action(async (words: string[], options: RunOptions) => {
+      if (words.length === 0)
+        throw new CommandFailed(
+          exitCode.usage,
+          'there is no command to run in the sandbox',
+          'Say: sallyport run -- bash, or claude, codex, gemini, opencode; `sallyport run --help` tells the options',
+        );
       // Before anything is started: Ctrl-C reaches us as well, and what ends us ends the sandbox.
       const signals = new SignalPass();
       const run = await begin(context, words, options);
@@ -254,7 +262,7 @@ async function report(context: CliContext, { started, gateway }: Run): Promise<v
   const { id } = started.grant;
   const refused: RefusedSummary[] = [];
   try {
-    const query = `sandbox=${encodeURIComponent(id)}&refused=1&limit=${refusalsShown}`;
+    const query = `sandbox=${encodeURIComponent(id)}&refused=1&limit=${refusalsRead}`;
     const records = gateway.client.lines(`/internal/audit?${query}`);
     for await (const record of records) refused.push(record as unknown as RefusedSummary);
   } catch {

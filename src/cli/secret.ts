@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { CredentialStatus } from '../gateway/admin/admin-ports.ts';
 import type { CliContext } from './cli-context.ts';
+import { aboutOthers, configNobodyFollows } from './steps/config-here.ts';
 import { stateOfCredential } from './steps/credential-states.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { columns, joined, printable } from './terminal/printable.ts';
@@ -80,6 +81,9 @@ Examples:
     .action(async (_options: object, command: Command) => {
       const answer = await context.admin.call<{ credentials: CredentialStatus[] }>('GET', '/internal/credentials');
       if (wantsJson(command)) return printJson(context, answer.credentials);
+      const here = await configNobodyFollows(context);
+      if (here !== null)
+        context.say(`(${aboutOthers(here)}. For that one: sallyport config check ${printable(here.file)})\n`);
       if (answer.credentials.length === 0) return context.say('The configuration names no credential.');
       context.print(describeCredentials(context, answer.credentials, Date.now()).join('\n'));
       if (answer.credentials.some(({ source, set, unasked }) => source === 'memory' && !set && !unasked)) {

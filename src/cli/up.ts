@@ -9,6 +9,7 @@ import type { CliContext } from './cli-context.ts';
 import { approvingPerson } from './steps/approve-edit.ts';
 import { stateOfCredential } from './steps/credential-states.ts';
 import { addUpOptions, listenOf, refuseCredentialVariables, type UpOptions } from './steps/up-options.ts';
+import type { Listener } from './steps/who-listens.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
 import { printJson, wantsJson } from './terminal/wants-json.ts';
@@ -75,8 +76,15 @@ async function alreadyUp(adminSocket: string, cause: Error): Promise<CommandFail
   return new CommandFailed(
     exitCode.failure,
     `a gateway is up already: process ${who.pid}${command}${since}; its admin socket is ${printable(adminSocket)}`,
-    `Use it: sallyport list, sallyport watch. To stop it: kill ${who.pid}. For a second one beside it: SALLYPORT_HOME=DIRECTORY sallyport up`,
+    `Use it: sallyport list, sallyport watch. ${endOf(who)} For a second one beside it: SALLYPORT_HOME=DIRECTORY sallyport up`,
   );
+}
+
+/** One that a run has started would only be started again by it. */
+function endOf({ pid, command }: Listener): string {
+  return command === 'sallyport background'
+    ? 'A run has started it, and it ends by itself with the last run.'
+    : `To stop it: kill ${pid}.`;
 }
 
 /** A screen. `isFull`: every control with its words. */

@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { copyBuiltDist, nodeFlags } from './built-dist.ts';
 import { asUser } from './namespace.ts';
+import { openTerminal, type Terminal } from './open-terminal.ts';
 import { type PtyRun, type PtyStep, runAtTerminal } from './pty.ts';
 import { type ClientRun, runClient } from './run-client.ts';
 
@@ -43,6 +44,8 @@ export interface RunGround {
   start(user: RunUser, args: readonly string[], options?: RunOptions): RunningCommand;
   /** `sallyport …` at a terminal, where somebody types. */
   atTerminal(user: RunUser, args: readonly string[], steps: readonly PtyStep[], options?: RunOptions): Promise<PtyRun>;
+  /** The same, open until the test ends it. */
+  openTerminal(user: RunUser, args: readonly string[], options?: RunOptions): Terminal;
   /** Every record that the user's gateways have written. */
   journal(user: RunUser): Record<string, unknown>[];
   remove(): void;
@@ -109,6 +112,10 @@ export function makeRunGround(config: Readonly<Record<string, unknown>>): RunGro
     atTerminal(user, args, steps, options = {}) {
       const { cwd, env } = surroundings(user, options);
       return runAtTerminal(commandOf(user, args), steps, { folder: cwd, environment: env });
+    },
+    openTerminal(user, args, options = {}) {
+      const { cwd, env } = surroundings(user, options);
+      return openTerminal(commandOf(user, args), { folder: cwd, environment: env });
     },
     journal: (user) => readJournals(folderOf(user, 'home/state')),
     remove: () => rmSync(ground, { recursive: true, force: true }),

@@ -52,24 +52,39 @@ function describeKeys(usable: readonly string[], known: readonly CredentialStatu
 
 export interface RefusedSummary {
   readonly method: string;
+  readonly scheme: string | null;
   readonly host: string;
   readonly path: string;
   readonly reason: string;
 }
 
-/** Null: nothing was refused. */
+const refusalsShown = 3;
+
+/** Each once, the last three. Null: nothing was refused. */
 export function describeRefusals(
   { colors }: Pick<CliContext, 'colors'>,
   id: string,
   refused: readonly RefusedSummary[],
 ): string | null {
   if (refused.length === 0) return null;
-  const last = refused.slice(-3);
-  const lines = last.map(
-    ({ method, host, path, reason }) =>
-      `  ${colors.red('refused')} ${printable(`${method} ${host}${path === '/' ? '' : path}`)}  ${colors.dim(printable(reason))}`,
-  );
+  const times = new Map<string, number>();
+  for (const each of refused.filter((one) => !isFollowed(one, refused))) {
+    const { method, scheme, host, path, reason } = each;
+    const target = `${scheme === 'http' ? 'http://' : ''}${host}${path === '/' ? '' : path}`;
+    const line = `  ${colors.red('refused')} ${printable(`${method} ${target}`)}  ${colors.dim(printable(reason))}`;
+    const before = times.get(line) ?? 0;
+    times.delete(line);
+    times.set(line, before + 1);
+  }
+  const lines = [...times]
+    .slice(-refusalsShown)
+    .map(([line, count]) => (count === 1 ? line : `${line} (${count} times)`));
   return [...lines, colors.dim(`  all of them, and why: sallyport logs --refused --sandbox ${printable(id)}`)].join(
     '\n',
   );
+}
+
+/** The question for a name, where the request to it was refused too: that one says more. */
+function isFollowed({ method, host }: RefusedSummary, refused: readonly RefusedSummary[]): boolean {
+  return method === 'DNS' && refused.some((other) => other.method !== 'DNS' && other.host === host);
 }

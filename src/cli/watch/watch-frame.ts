@@ -15,6 +15,8 @@ export interface ScreenSize {
 type Colors = CliContext['colors'];
 type Paint = (text: string) => string;
 
+/** Of a name that we gave: `logs --sandbox` wants it whole. */
+const idLength = 20;
 const keysWhileAsked = '↑↓ select  a approve once  m for 15 min  d deny';
 const keysAlways = 'r refused only  f filter  p pause  q quit';
 
@@ -67,7 +69,7 @@ function renderQuestions(view: WatchView, columns: number, rows: number, colors:
 function questionLine(question: Question, columns: number, nowMs: number): string {
   const left = Math.max(0, Math.ceil((question.untilMs - nowMs) / 1000));
   const end = ` ${left > 99 * 60 ? '>99 min' : left > 120 ? `${Math.ceil(left / 60)} min` : `${left} s`}`.padStart(8);
-  const start = `${fillTo(printable(question.id), 6)} ${fillTo(printable(question.sandbox), columns >= 60 ? 14 : 6)} `;
+  const start = `${fillTo(printable(question.id), 6)} ${fillTo(printable(question.sandbox), columns >= 100 ? idLength : columns >= 60 ? 14 : 6)} `;
   const room = columns - 1 - widthOf(start) - widthOf(end);
   return cutTo(start + fillTo(askedAddress(question), room) + end, columns - 1);
 }
@@ -114,7 +116,7 @@ function feedLine(record: FeedRecord, columns: number, colors: Colors): string {
   const paint = verdict === 'allowed' ? colors.green : verdict === 'refused' ? colors.yellow : colors.red;
   const before = [
     ...(columns >= 60 ? [fillTo(time, 8)] : []),
-    ...(columns >= 50 ? [fillTo(printable(record.sandbox ?? '-'), columns >= 100 ? 16 : 10)] : []),
+    ...(columns >= 50 ? [fillTo(printable(record.sandbox ?? '-'), columns >= 100 ? idLength : 10)] : []),
   ];
   const judged = `${fillTo(verdict, 9)} ${printable(record.status).padStart(3)}`;
   const ms = typeof record.ms === 'number' && columns >= 70 ? `${record.ms.toFixed(0)} ms`.padStart(9) : '';

@@ -40,7 +40,8 @@ const routes: readonly AdminRoute[] = [
       POST: async (ports, { query }) => {
         const address = readFlag(query, 'open') ? await ports.openDashboard() : ports.dashboardAddress();
         if (address === null) {
-          const hint = 'Add `listen: {dashboard: 127.0.0.1:8642}` to sallyport.yaml and start the gateway again.';
+          const hint =
+            'For as long as a run lasts: sallyport run --dashboard -- COMMAND. For good: add `listen: {dashboard: 127.0.0.1:8642}` to sallyport.yaml and start the gateway again.';
           throw new AdminError(404, 'dashboard.not-served', 'this gateway serves no dashboard', hint);
         }
         return { status: 200, json: { address } };

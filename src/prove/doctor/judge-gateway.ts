@@ -10,6 +10,8 @@ export type GatewayFacts =
       readonly report: HealthReport;
       /** Of credentials, in words. */
       readonly troubles: readonly string[];
+      /** A configuration where the doctor was called that none of them follows. */
+      readonly here?: { readonly words: string; readonly config: ConfigFacts } | null;
     }
   /** It answered, but not with a report. */
   | { readonly state: 'unwell'; readonly socket: string; readonly said: string }
@@ -26,12 +28,19 @@ export type ConfigFacts =
     }
   | { readonly ok: false; readonly errors: readonly string[] };
 
+const hereFix = '`sallyport run` here starts a gateway that follows it; for `up`: start it here, or with --config';
 const { ok, warn, fail } = findingsOf('Gateway');
 
 export function judgeGateway(facts: GatewayFacts): DoctorFinding[] {
   switch (facts.state) {
     case 'running':
-      return [...judgeReport(facts.report, facts.socket), ...facts.troubles.map(credential)];
+      return [
+        ...judgeReport(facts.report, facts.socket),
+        ...facts.troubles.map(credential),
+        ...(facts.here == null
+          ? []
+          : [warn('config here', facts.here.words, hereFix), ...judgeConfig(facts.here.config)]),
+      ];
     case 'unwell':
       return [
         fail('running', `a gateway listens on ${facts.socket}, but: ${facts.said}`, 'look at its log, and restart it'),

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConfigInDoubt } from '../../policy/load/config-in-doubt.ts';
 import { configFileName, standInConfig } from '../../policy/load/config-places.ts';
 import { liesIn } from '../files/path-relations.ts';
 import { type MountFlavour, type PlannedMounts, planMounts } from '../files/plan-mounts.ts';
@@ -183,11 +184,16 @@ export async function startSandbox(
       ended,
       grant,
       notices,
-      review: async () => [
-        ...doubtsOf(request.stateFolder, replaced),
-        ...unguarded.map(inWords),
-        ...(await Promise.all(traps.map((each) => reviewFolder(each, request.workingDirectory)))).flat(),
-      ],
+      review: async () => {
+        const doubts = doubtsOf(request.stateFolder, replaced);
+        const told = new Set(doubts.map(({ file }) => file));
+        const left = traps.map((each) => reviewFolder(each, request.workingDirectory, told));
+        return [
+          ...doubts.map(({ doubt }) => doubt.message),
+          ...unguarded.map(inWords),
+          ...(await Promise.all(left)).flat(),
+        ];
+      },
     };
   } catch (error) {
     for (const step of undo) await step().catch(() => {});
@@ -327,13 +333,17 @@ function writableFolders({ workingDirectory, mounts }: SandboxRequest): string[]
   return [workingDirectory, ...mounts.filter(({ mode }) => mode === 'read-write').map(({ source }) => source)];
 }
 
-async function reviewFolder(before: HostTraps, workingDirectory: string): Promise<string[]> {
+/** `told`: files of which something was said already. */
+async function reviewFolder(before: HostTraps, workingDirectory: string, told: ReadonlySet<string>): Promise<string[]> {
   const prefix = before.folder === workingDirectory ? '' : before.folder;
-  return reviewHostTraps(before, await snapshotHostTraps(before.folder, { before }), prefix);
+  return reviewHostTraps(before, await snapshotHostTraps(before.folder, { before }), { prefix, told });
 }
 
-function doubtsOf(state: string, replaced: readonly string[]): string[] {
-  return replaced.flatMap((file) => doubtOf(state, file)?.message ?? []);
+function doubtsOf(state: string, replaced: readonly string[]): { file: string; doubt: ConfigInDoubt }[] {
+  return replaced.flatMap((file) => {
+    const doubt = doubtOf(state, file);
+    return doubt === null ? [] : [{ file, doubt }];
+  });
 }
 
 function inWords(path: string): string {

@@ -18,8 +18,19 @@ interface TrapFinding {
   readonly undo: string | null;
 }
 
-/** Empty: nothing to look at. `prefix`: what goes before each name where the folder is not the working directory. */
-export async function reviewHostTraps(before: HostTraps, after: HostTraps, prefix = ''): Promise<string[]> {
+interface ReviewOptions {
+  /** What goes before each name where the folder is not the working directory. */
+  readonly prefix?: string;
+  /** Whole paths of which more was said already. */
+  readonly told?: ReadonlySet<string>;
+}
+
+/** Empty: nothing to look at. */
+export async function reviewHostTraps(
+  before: HostTraps,
+  after: HostTraps,
+  { prefix = '', told = new Set() }: ReviewOptions = {},
+): Promise<string[]> {
   const newOnes = [...after.repositories].filter((path) => !before.repositories.has(path));
   const made = newOnes.filter((path) => !newOnes.some((other) => path.startsWith(`${other}/`)));
   const isInMade = (name: string): boolean => made.some((path) => name === path || name.startsWith(`${path}/`));
@@ -28,7 +39,7 @@ export async function reviewHostTraps(before: HostTraps, after: HostTraps, prefi
     ...(await Promise.all(made.map((path) => newRepository(path, before, after, named)))),
     ...(await changedSettings(before, after, isInMade, named)),
     ...changedLinks(before, after, named),
-    ...changedFiles(before, after, isInMade, named),
+    ...changedFiles(before, after, (name) => isInMade(name) || told.has(join(after.folder, name)), named),
   ].sort((a, b) => a.danger - b.danger);
   const limits = [
     ...(before.complete && after.complete
@@ -151,14 +162,14 @@ const programFolder =
 function changedFiles(
   before: HostTraps,
   after: HostTraps,
-  isInMade: (name: string) => boolean,
+  isToldOtherwise: (name: string) => boolean,
   named: Named,
 ): TrapFinding[] {
   const groups = new Map<string, string[]>();
   const verbs = new Map<string, 'made' | 'changed' | 'removed'>();
   for (const name of new Set([...after.files.keys(), ...before.files.keys()])) {
     const [now, then] = [after.files.get(name), before.files.get(name)];
-    if (now === then || isInMade(name)) continue;
+    if (now === then || isToldOtherwise(name)) continue;
     verbs.set(name, then === undefined ? 'made' : now === undefined ? 'removed' : 'changed');
     const group = `${verbs.get(name)} ${programFolder.exec(name)?.[0] ?? name}`;
     groups.set(group, [...(groups.get(group) ?? []), name]);

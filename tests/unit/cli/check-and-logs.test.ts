@@ -36,6 +36,18 @@ describe('sallyport check', () => {
     expect(JSON.parse(json.out)).toMatchObject({ allowed: false, code: 'domain.not-allowed' });
   });
 
+  test('half a question is answered with the whole one to say', async () => {
+    const half = [
+      ['example.com', 'the method is missing', 'Say: sallyport check GET https://example.com'],
+      ['https://example.com/x', 'the method is missing', 'Say: sallyport check GET https://example.com/x'],
+      ['get', 'the URL is missing', 'Say: sallyport check GET https://example.com/'],
+    ] as const;
+    for (const [word, what, say] of half) {
+      const { code, err } = await run('check', word);
+      expect([code, err]).toEqual([2, `sallyport: ${what}\n${say}\n`]);
+    }
+  });
+
   test('one that its body decides, without it, is never allowed: 6, and says what to give', async () => {
     const { code, out } = await run('check', 'POST', 'https://body.example/');
     expect(code).toBe(6);

@@ -48,6 +48,20 @@ describe('sallyport config approve', () => {
     expect(isDoubtful(home, config)).toBe(false);
   });
 
+  test('config check says of such a one that it is not followed, and what to do', async () => {
+    const check = () => runWith(['config', 'check'], { home, cwd: project });
+    expect((await check()).err).not.toContain('not followed yet');
+    replace();
+    const early = await check();
+    expect([early.code, early.out]).toEqual([0, expect.stringContaining(`ok ${config}`)]);
+    expect(early.err).toContain(`not followed yet ${config} was replaced while sandbox sbx_a could write there`);
+    expect(early.err).toContain('its changes are not used until the sandbox has ended');
+    writer.end();
+    expect((await check()).err).toContain(`If it is yours: sallyport config approve '${config}'`);
+    const json = JSON.parse((await runWith(['config', 'check', '--json'], { home, cwd: project })).out);
+    expect(json).toMatchObject({ ok: true, doubt: expect.stringContaining('was replaced') });
+  });
+
   test('has nothing to say of one that is not in doubt, and knows one that is not there', async () => {
     const fine = await approve();
     expect([fine.code, fine.out]).toEqual([0, `${config} needs no approval: no sandbox could have written it.\n`]);

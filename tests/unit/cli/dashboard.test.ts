@@ -14,6 +14,7 @@ test('where no page is served, it says so and what to add', async () => {
   const { code, out, err } = await runWith(['dashboard'], { home: running.home });
   expect([code, out]).toEqual([1, '']);
   expect(err).toContain('this gateway serves no dashboard');
+  expect(err).toContain('For as long as a run lasts: sallyport run --dashboard -- COMMAND');
   expect(err).toContain('listen: {dashboard: 127.0.0.1:8642}');
 });
 

@@ -25,6 +25,12 @@ const commands = [
   ['uninstall'],
 ];
 
+test('run without a command says what to say', async () => {
+  const { code, err } = await runWith(['run', '--repo', 'a/b']);
+  expect(code).toBe(2);
+  expect(err).toContain('sallyport: there is no command to run in the sandbox\nSay: sallyport run -- bash');
+});
+
 describe('every command explains itself', () => {
   test.each(commands)('%s %s has help with an example and the exit codes', async (...words) => {
     const command = words.filter((word) => word !== undefined);

@@ -1,6 +1,6 @@
 import picocolors from 'picocolors';
 import { describe, expect, test } from 'vitest';
-import { describeRun, type RunFacts } from '../../../../src/cli/steps/run-report.ts';
+import { describeRefusals, describeRun, type RunFacts } from '../../../../src/cli/steps/run-report.ts';
 
 const facts = {
   launcher: 'bubblewrap',
@@ -37,5 +37,31 @@ describe('the banner of a run', () => {
 
   test('says that none are set where none are', () => {
     expect(said({})).toContain('keys    none are set; requests go out without a key');
+  });
+});
+
+describe('what is said of refusals when a run ends', () => {
+  const refused = (method: string, host: string, more = {}) => ({
+    ...{ method, scheme: 'https', host, path: '/', reason: `no ${host}` },
+    ...more,
+  });
+  const lines = (...list: ReturnType<typeof refused>[]) =>
+    describeRefusals({ colors: picocolors.createColors(false) }, 'sbx_1', list)?.split('\n');
+  const all = '  all of them, and why: sallyport logs --refused --sandbox sbx_1';
+
+  test('each is one line, however often it was, and the last three are told', () => {
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((host) => refused('GET', host)) as [ReturnType<typeof refused>];
+    expect(lines(a, b!, b!, c!, d!, b!)).toEqual([
+      ...['  refused GET c  no c', '  refused GET d  no d', '  refused GET b  no b (3 times)', all],
+    ]);
+    expect(lines()).toBeUndefined();
+  });
+
+  test('the question for a name is told only where no request followed; http is not https', () => {
+    const dns = refused('DNS', 'a', { scheme: null, path: '/A' });
+    expect(lines(dns, refused('GET', 'a'), refused('GET', 'a', { scheme: 'http', path: '/x' }))).toEqual([
+      ...['  refused GET a  no a', '  refused GET http://a/x  no a', all],
+    ]);
+    expect(lines(dns)).toEqual(['  refused DNS a/A  no a', all]);
   });
 });
