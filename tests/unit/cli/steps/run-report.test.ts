@@ -41,17 +41,18 @@ describe('the banner of a run', () => {
 });
 
 describe('what is said of refusals when a run ends', () => {
+  type R = ReturnType<typeof refused>;
   const refused = (method: string, host: string, more = {}) => ({
     ...{ method, scheme: 'https', host, path: '/', reason: `no ${host}` },
     ...more,
   });
-  const lines = (...list: ReturnType<typeof refused>[]) =>
+  const lines = (...list: R[]) =>
     describeRefusals({ colors: picocolors.createColors(false) }, 'sbx_1', list)?.split('\n');
   const all = '  all of them, and why: sallyport logs --refused --sandbox sbx_1';
 
   test('each is one line, however often it was, and the last three are told', () => {
-    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((host) => refused('GET', host)) as [ReturnType<typeof refused>];
-    expect(lines(a, b!, b!, c!, d!, b!)).toEqual([
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((host) => refused('GET', host)) as [R, R, R, R];
+    expect(lines(a, b, b, c, d, b)).toEqual([
       ...['  refused GET c  no c', '  refused GET d  no d', '  refused GET b  no b (3 times)', all],
     ]);
     expect(lines()).toBeUndefined();
