@@ -11,9 +11,6 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '..');
 const startMs = 30_000;
 
-/** How ./sallyport starts Node. */
-export const nodeFlags = ['--min-semi-space-size=8', '--max-semi-space-size=32'];
-
 /** The command's main file, built in `folder`; SALLYPORT_MAIN names another build to measure. */
 export function buildMain(folder) {
   if (process.env.SALLYPORT_MAIN) return process.env.SALLYPORT_MAIN;
@@ -52,7 +49,7 @@ export async function importSource(name) {
 
 /** Starts `sallyport up` with this environment and waits for its proxy door. Whoever starts it ends it. */
 export async function startGateway(main, env) {
-  const child = spawn(process.execPath, [...nodeFlags, main, 'up', '--json'], {
+  const child = spawn(process.execPath, [main, 'up', '--json'], {
     env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

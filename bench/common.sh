@@ -8,7 +8,6 @@ work=${SALLYPORT_BENCH_WORK:-$bench/work}
 smoke=${SALLYPORT_BENCH_WORK:+yes}
 # As long as real keys are (108 characters): what searching for a key costs depends on it.
 key=bench-not-a-key-4OGLAopMnvCyVFYR7lIViLLY2tcoTGHRjtuRxxcJdJ8VL5utpHNqZKmJh0s6PvvVlMhPpqVrVEOxuVP25FrtMaqzHbeO
-source "$root/scripts/node-flags.sh"
 goproxy_source=/usr/share/gocode/src/github.com/elazarl/goproxy
 sallyport_main=${SALLYPORT_MAIN:-$root/dist/main.cjs}
 PATH=$PATH:/usr/sbin:/sbin

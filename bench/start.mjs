@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildMain, nodeFlags, startGateway } from './built.mjs';
+import { buildMain, startGateway } from './built.mjs';
 import { judgeFigure } from './targets.mjs';
 
 const smoke = process.argv.includes('--smoke');
@@ -36,7 +36,7 @@ function measure(name, command) {
 let gateway = null;
 try {
   const main = buildMain(ground);
-  const sallyport = (...args) => [process.execPath, ...nodeFlags, main, 'run', ...args, '--', ...clock];
+  const sallyport = (...args) => [process.execPath, main, 'run', ...args, '--', ...clock];
   const bare = measure('without a sandbox', clock);
   measure('Node alone', [process.execPath, '-e', 'console.log(String(Date.now()) + "000000")']);
   const alone = measure('sallyport run', sallyport());

@@ -1,6 +1,6 @@
 // Builds the command, and with --library the library: usage: node scripts/build.mjs [OUTDIR, default dist] [--cache] [--library]
 // One sandbox is one start of Node, and most of a start is finding, reading and compiling modules: so all of it is one
-// file, and with --cache its compiled form lies beside it, once for each role. Types are checked elsewhere (npm run types).
+// file (`run` has one of its own, for it is small), and with --cache its compiled form lies beside it, once for each role. Types are checked elsewhere (npm run types).
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,8 +19,9 @@ mkdirSync(outdir, { recursive: true });
 const presets = parse(readFileSync(join(root, 'config', 'presets.yaml'), 'utf8'));
 await build({
   absWorkingDir: root,
-  entryPoints: ['src/main.ts'],
-  outfile: join(outdir, 'sallyport.cjs'),
+  entryPoints: { sallyport: 'src/main.ts', run: 'src/cli/run-alone.ts' },
+  outdir,
+  outExtension: { '.js': '.cjs' },
   bundle: true,
   platform: 'node',
   // The older form: V8 can be handed compiled code for it, and what is imported late is evaluated late.
@@ -51,10 +52,9 @@ if (process.argv.includes('--library')) {
 }
 if (process.argv.includes('--cache')) makeCache();
 
-/** Runs the main job once, with the flags that scripts/node-flags.sh and the first line of main.cjs give. */
+/** Does once what each role does: the main job, which starts a gateway, and a command that loads all others. */
 function makeCache() {
   const ground = mkdtempSync(join(tmpdir(), 'sallyport-build-'));
-  const flags = /node (.*)/.exec(readFileSync(main, 'utf8'))[1].split(' ');
   const env = {
     PATH: process.env.PATH,
     HOME: ground,
@@ -64,7 +64,8 @@ function makeCache() {
   // Quietly: nothing is installed on the way. Where no sandbox can be made, what it came to is cached all the same.
   mkdirSync(join(ground, 'project'));
   const options = { cwd: join(ground, 'project'), env, stdio: 'ignore', timeout: 20_000 };
-  spawnSync(process.execPath, [...flags, main, 'run', '--quiet', '--', 'true'], options);
+  spawnSync(process.execPath, [main, 'run', '--quiet', '--', 'true'], options);
+  spawnSync(process.execPath, [main, 'help'], options);
   // What was cut off may still be writing there.
   rmSync(ground, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }

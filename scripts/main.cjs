@@ -1,7 +1,8 @@
-#!/usr/bin/env -S node --min-semi-space-size=8 --max-semi-space-size=32
+#!/usr/bin/env node
 // The `sallyport` command as it is installed: runs the bundle beside it with the code that V8 compiled when it was built. A
 // sandbox is one start of this, and compiling was a quarter of it. V8 takes the cache only if version, flags and source
-// are the ones it was made with; otherwise it compiles.
+// are the ones it was made with; otherwise it compiles. Node does the same with its own modules: so no flag of V8 is given
+// where this is started (docs/adr/061).
 'use strict';
 const { readFileSync, writeFileSync } = require('node:fs');
 const { wrap } = require('node:module');
@@ -12,11 +13,12 @@ const { Script } = require('node:vm');
 // four it may have two. src/stages/forward/dial/fair-lookups.ts shares them out among the sandboxes.
 process.env.UV_THREADPOOL_SIZE ??= '16';
 
-// The bundler escapes what is not ASCII, so that this quick reading is the right one.
-const bundle = join(__dirname, 'sallyport.cjs');
-// The gateway that a run starts uses other parts of it than the run: each role has its own.
-const role = process.argv[2] === 'background' ? 'gateway' : 'command';
-const cache = `${bundle}.${role}.cache`;
+// A run is small and has a bundle of its own; a gateway uses other parts of the large one than the rest of the commands do.
+const bundleOf = { run: 'run.cjs' };
+const roleOf = { run: 'run', background: 'gateway', up: 'gateway', worker: 'gateway' };
+const word = process.argv[2];
+const bundle = join(__dirname, bundleOf[word] ?? 'sallyport.cjs');
+const cache = `${bundle}.${roleOf[word] ?? 'command'}.cache`;
 
 function readCache() {
   try {
@@ -26,9 +28,14 @@ function readCache() {
   }
 }
 
+// The bundler escapes what is not ASCII, so that this quick reading is the right one.
 const script = new Script(wrap(readFileSync(bundle, 'latin1')), { filename: bundle, cachedData: readCache() });
 // Only scripts/build.mjs asks for it: what was used in this run is what the next one will need.
 if (process.env.SALLYPORT_BUILD_CACHE === '1') {
-  process.on('exit', () => writeFileSync(cache, script.createCachedData()));
+  process.on('exit', () => {
+    // What a gateway switches off for as long as it serves (docs/adr/054) would be among the flags that it was made with.
+    require('node:v8').setFlagsFromString('--allocation-site-pretenuring');
+    writeFileSync(cache, script.createCachedData());
+  });
 }
 script.runInThisContext()(exports, require, module, bundle, __dirname);

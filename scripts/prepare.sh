@@ -3,8 +3,6 @@
 # shellcheck shell=bash
 
 state="$root/.sallyport-build"
-# shellcheck source=scripts/node-flags.sh
-. "$root/scripts/node-flags.sh"
 
 fail() {
   printf 'sallyport: %s\n' "$*" >&2

@@ -1,29 +1,5 @@
-// The `sallyport` command: hands the process's own streams and arguments to the command line and ends with its code.
-import { createContext, takePath } from './cli/cli-context.ts';
+// The `sallyport` command.
 import { runCommandLine } from './cli/program.ts';
+import { startCommand } from './cli/start-command.ts';
 
-// A reader that has seen enough (`sallyport logs | head`) is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  process.stderr.write(`sallyport: what it prints could not be written: ${error.message}\n`);
-  process.exit(1);
-});
-
-const context = createContext({
-  env: process.env,
-  userPath: takePath(process.env, process.cwd()),
-  cwd: process.cwd(),
-  // Opened when somebody asks: opening a pipe would change it for the command that `run` hands it to.
-  get stdin() {
-    return process.stdin;
-  },
-  stdout: process.stdout,
-  stderr: process.stderr,
-});
-
-void runCommandLine(process.argv.slice(2), context).then((code) => {
-  process.exitCode = code;
-  // Everything is done, and said when the last byte is taken: a reader may be slow. Should something still hold the process
-  // then, it is not worth waiting for.
-  process.stdout.write('', () => setTimeout(() => process.exit(), 3_000).unref());
-});
+startCommand(runCommandLine);

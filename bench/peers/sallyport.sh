@@ -34,7 +34,7 @@ upstream:
   ca: upca.pem
 CONF
   export SALLYPORT_HOME=$home
-  launch sallyport node "${node_flags[@]}" "$sallyport_main" up --config "$work/sallyport.yaml"
+  launch sallyport node "$sallyport_main" up --config "$work/sallyport.yaml"
   await_port sallyport 8120
   for ((tries = 1; ; tries++)); do
     node "$sallyport_main" register --ip 127.0.0.1 --repo 'g/*' --mode user >"$work/register.log" 2>&1 && break

@@ -36,7 +36,7 @@ async function redteam(...args: string[]): Promise<Ran> {
     },
     stderr: { write: () => {} },
   });
-  const program = buildProgram(context);
+  const program = await buildProgram(context);
   if (!program.commands.some((command) => command.name() === 'redteam')) addRedteamCommand(program, context);
   await program.parseAsync(['redteam', ...args], { from: 'user' });
   return { code: context.exitCode, out };

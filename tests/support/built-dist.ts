@@ -1,17 +1,12 @@
 // The command as it is built, with V8's compiled code beside it: made once for all test files of a run, from the source as it
 // is, by whoever needs it first. Everybody gets a copy of their own.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const longestMs = 120_000;
-
-/** How ./sallyport starts Node. With other flags V8 would not take its cache. */
-export const nodeFlags: readonly string[] = /node (.*)/
-  .exec(readFileSync(join(root, 'scripts', 'main.cjs'), 'utf8'))![1]!
-  .split(' ');
 
 export function copyBuiltDist(to: string): void {
   cpSync(builtDist(), to, { recursive: true });

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { copyBuiltDist, nodeFlags } from './built-dist.ts';
+import { copyBuiltDist } from './built-dist.ts';
 import { asUser } from './namespace.ts';
 import { openTerminal, type Terminal } from './open-terminal.ts';
 import { type PtyRun, type PtyStep, runAtTerminal } from './pty.ts';
@@ -75,7 +75,7 @@ export function makeRunGround(config: Readonly<Record<string, unknown>>): RunGro
     writeFileSync(folderOf(user, 'sallyport.yaml'), stringify({ version: 1, ...config }));
   }
   const commandOf = (user: RunUser, args: readonly string[]): [string, ...string[]] => {
-    const command = [process.execPath, ...nodeFlags, main, ...args] as [string, ...string[]];
+    const command = [process.execPath, main, ...args] as [string, ...string[]];
     return user === 'root' ? command : ([...asUser(uids[user]), ...command] as unknown as [string, ...string[]]);
   };
   const surroundings = (user: RunUser, options: RunOptions) => ({

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { copyBuiltDist, nodeFlags } from './built-dist.ts';
+import { copyBuiltDist } from './built-dist.ts';
 import { eventually } from './eventually.ts';
 import { type ClientRun, runClient } from './run-client.ts';
 
@@ -60,7 +60,7 @@ function commandIn(home: string, main: string, document: Record<string, unknown>
   };
   writeConfig(document);
   const start = (args: readonly string[], through: readonly string[] = []): RunningCommand => {
-    const [program, ...rest] = [...through, process.execPath, ...nodeFlags, main, ...args];
+    const [program, ...rest] = [...through, process.execPath, main, ...args];
     const child = spawn(program!, rest, {
       env: { PATH: process.env.PATH ?? '', HOME: home, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -79,8 +79,7 @@ function commandIn(home: string, main: string, document: Record<string, unknown>
     home,
     start,
     writeConfig,
-    run: (args, input = '') =>
-      runClient(process.execPath, [...nodeFlags, main, ...args], { env: { HOME: home, ...env }, input }),
+    run: (args, input = '') => runClient(process.execPath, [main, ...args], { env: { HOME: home, ...env }, input }),
     async up(through = []) {
       const running = start(['up', '--json'], through);
       const isUp = (): RegExpExecArray | null => {

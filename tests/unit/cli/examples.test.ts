@@ -7,7 +7,7 @@ import { buildProgram } from '../../../src/cli/program.ts';
 import { runWith } from './command-line.ts';
 
 const silent = { write: () => true };
-const program = buildProgram(
+const program = await buildProgram(
   createContext({ env: {}, cwd: '/', stdin: Readable.from([]), stdout: silent, stderr: silent }),
 );
 const commands = [[], ...below(program, [])];
@@ -36,9 +36,9 @@ function wordsOf(line: string): string[] {
 }
 
 /** What is wrong with a command line; null: nothing. Takes it as far as the action and no further. */
-function problemOf(words: readonly string[]): string | null {
+async function problemOf(words: readonly string[]): Promise<string | null> {
   let problem: string | null = null;
-  const tried = buildProgram(
+  const tried = await buildProgram(
     createContext({ env: {}, cwd: '/', stdin: Readable.from([]), stdout: silent, stderr: silent }),
   );
   const disarm = (command: Command): void => {
@@ -60,16 +60,16 @@ describe('help with examples everywhere', () => {
     async (_name, words) => {
       const examples = await examplesOf(words);
       expect(examples.length).toBeGreaterThan(0);
-      for (const line of examples) expect(problemOf(wordsOf(line)), line).toBe(null);
+      for (const line of examples) expect(await problemOf(wordsOf(line)), line).toBe(null);
       // At least one of them is of this command.
       expect(examples.some((line) => words.every((word, at) => wordsOf(line)[at] === word))).toBe(true);
     },
   );
 
-  test('an example that would not be taken is found', () => {
-    expect(problemOf(['run', '--frobnicate', '--', 'claude'])).toContain('--frobnicate');
-    expect(problemOf(['frobnicate'])).toContain('frobnicate');
-    expect(problemOf(['run', '--launcher', 'podman', '--', 'x'])).toContain('podman');
-    expect(problemOf(['run', '--repo', 'o/r', '--', 'claude', '--resume'])).toBe(null);
+  test('an example that would not be taken is found', async () => {
+    expect(await problemOf(['run', '--frobnicate', '--', 'claude'])).toContain('--frobnicate');
+    expect(await problemOf(['frobnicate'])).toContain('frobnicate');
+    expect(await problemOf(['run', '--launcher', 'podman', '--', 'x'])).toContain('podman');
+    expect(await problemOf(['run', '--repo', 'o/r', '--', 'claude', '--resume'])).toBe(null);
   });
 });

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { withSeparator } from '../../../src/cli/build-program.ts';
 import { createContext } from '../../../src/cli/cli-context.ts';
-import { buildProgram, withSeparator } from '../../../src/cli/program.ts';
+import { buildProgram } from '../../../src/cli/program.ts';
 import { runWith } from './command-line.ts';
 
 const commands = [
@@ -64,8 +65,8 @@ describe('every command explains itself', () => {
   });
 });
 
-describe('what stands behind the command of run is its own', () => {
-  const program = buildProgram(
+describe('what stands behind the command of run is its own', async () => {
+  const program = await buildProgram(
     createContext({ env: {}, cwd: '/', stdin: Readable.from([]), stdout: process.stdout, stderr: process.stderr }),
   );
   test.each([

@@ -14,7 +14,7 @@ export interface Leaf {
 }
 
 const silent = { write: () => true };
-export const program = buildProgram(
+export const program = await buildProgram(
   createContext({ env: {}, cwd: '/', stdin: Readable.from([]), stdout: silent, stderr: silent }),
 );
 
