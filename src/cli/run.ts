@@ -8,7 +8,7 @@ import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
 import { credentialTroubles } from './steps/credential-states.ts';
-import { configFor, type JoinedFacts, joinOrStart, withFacts } from './steps/join-run.ts';
+import { configFor, factsOf, type JoinedFacts, joinOrStart } from './steps/join-run.ts';
 import { addRightsOptions, asRights, gather, type RightsOptions } from './steps/rights-options.ts';
 import { describeRefusals, describeRun, type RefusedSummary } from './steps/run-report.ts';
 import { addSavedChoices } from './steps/saved-choices.ts';
@@ -123,7 +123,7 @@ async function begin(context: CliContext, command: readonly string[], given: Run
   const environment = { ...context.env, PATH: context.userPath };
   let joining: Promise<RunGateway> | null = null;
   let conclude: ((sandbox: string) => Promise<void>) | null = null;
-  let facts: JoinedFacts | null = null;
+  let facts: Promise<JoinedFacts> | null = null;
   try {
     const config = await configFor(context, given);
     const { options, said } = await addSavedChoices(given, given.saved === false ? null : config);
@@ -132,20 +132,27 @@ async function begin(context: CliContext, command: readonly string[], given: Run
       await offerBubblewrap(context);
     }
     const mounts = await askedMounts(context, options, environment);
-    // Another process, which takes the longest.
-    joining = joinOrStart(context, options, config, [context.cwd, ...(await writableOf(mounts))]);
+    // Another process, which takes the longest: everything else is done beside it.
+    const writable = [context.cwd, ...(await writableOf(mounts))];
+    let underWay = (): void => {};
+    const isUnderWay = new Promise<void>((resolve) => {
+      underWay = resolve;
+    });
+    joining = joinOrStart(context, options, config, writable, underWay);
+    // Told below, when the rest has been looked at too.
+    joining.catch(underWay);
+    await isUnderWay;
     const coming = joining.then(async (gateway) => {
       if (options.learn === true || options.learnApply === true)
         conclude = await openLearning(context, options, gateway);
-      const found = await withFacts(context, options, gateway);
-      facts = found.facts;
-      return found.registrar;
+      facts = factsOf(context, options, gateway);
+      facts.catch(() => {});
+      return gateway.registrar;
     });
-    // Told below, when the rest has been looked at too.
     coming.catch(() => {});
     const asked = await asRequest(context, command, options, environment, mounts);
-    const onReady: SandboxRequest['onReady'] = (ready) =>
-      announce(context, options, { launcher: asked.launcher, said }, ready, facts!);
+    const onReady: SandboxRequest['onReady'] = async (ready) =>
+      announce(context, options, { launcher: asked.launcher, said }, ready, await facts!);
     const { startSandbox } = await import('../sandbox/run/start-sandbox.ts');
     const started = await startSandbox({ ...asked, onReady }, coming);
     return { started, gateway: await joining, learned: conclude && (() => conclude!(started.grant.id)) };

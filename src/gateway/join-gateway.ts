@@ -1,7 +1,7 @@
 // One gateway per user: a run joins the one that lives, where it is the very gateway that the run would start itself, and
 // else starts one as a process of its own, which ends with the last run that has joined it (docs/adr/057).
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { gatewayHomes } from '../kit/files/gateway-homes.ts';
 import { placesIn } from '../kit/files/home.ts';
 import { ensurePrivateDirectory } from '../kit/files/secure-directory.ts';
@@ -17,6 +17,8 @@ export interface JoinOptions extends Starter {
   readonly entry: string;
   /** PATH for the gateway's own programs. */
   readonly ownPath: string;
+  /** Called when a gateway is on its way, or one was found that may be joined: the rest of a start goes on beside that. */
+  readonly underWay?: () => void;
 }
 
 export interface JoinedGateway extends Omit<Held, 'answer'> {
@@ -43,14 +45,16 @@ export type BackgroundMessage =
 /** Throws what the gateway could not be started for, by the name and the words it had there. */
 export async function joinGateway(options: JoinOptions): Promise<JoinedGateway> {
   const passedBy: PassedBy[] = [];
-  const asked = makeJoinRequest(options);
-  const found = await joinLiving(options, passedBy, asked);
+  if (gatewayHomes(options.home).some(maySomebodyListen)) options.underWay?.();
+  const found = await joinLiving(options, passedBy);
   if (found !== null) return found;
   if (options.any) throw noneToJoin(options, passedBy);
   for (let attempt = 1; ; attempt++) {
-    const home = await startInBackground(options);
+    const starting = startInBackground(options);
+    options.underWay?.();
+    const home = await starting;
     const refused: PassedBy[] = [];
-    const started = await joinAt(home, asked, refused);
+    const started = await joinAt(home, makeJoinRequest(options), refused);
     if (started !== null)
       return { ...started, isOwn: true, passedBy: passedBy.filter(({ ending }) => ending !== true) };
     // Another run's, which has ended in between.
@@ -66,14 +70,19 @@ const maxAttempts = 3;
 export async function joinLiving(
   options: Starter & Pick<JoinOptions, 'home'>,
   passedBy: PassedBy[] = [],
-  asked = makeJoinRequest(options),
 ): Promise<JoinedGateway | null> {
   const { home, any } = options;
-  for (const one of any ? [home] : gatewayHomes(home)) {
+  let asked: JoinRequest | null = null;
+  for (const one of (any ? [home] : gatewayHomes(home)).filter(maySomebodyListen)) {
+    asked ??= makeJoinRequest(options);
     const joined = await joinAt(one, asked, passedBy);
     if (joined !== null) return joined;
   }
   return null;
+}
+
+function maySomebodyListen(home: string): boolean {
+  return existsSync(placesIn(home).adminSocket);
 }
 
 /** Whether a gateway lives in this place, and whether it is the very one that would be started. */

@@ -39,7 +39,7 @@ const commands: Readonly<Record<string, readonly (readonly [args: readonly strin
     [['--smoke'], /\| GET of 1 KiB, 2 workers +\| \d+\/s.* 10 sandboxes at once +\| \d+\/s.*goal at most 5 KiB/s],
   ],
   'soak.mjs': [[['--smoke'], /records in the journal +\d+ for \d+ requests.*verified: true/]],
-  'start.mjs': [[['--smoke'], /sallyport run --gateway +median +\d+ ms.*goal at most 0.25 s/s]],
+  'start.mjs': [[['--smoke'], /\.\/sallyport run, joining a gateway +start: median +\d+ ms.*goal at most 0.25 s/s]],
   'workers.mjs': [[['--smoke'], /2 workers: \d+ requests\/s.* 0 not served.*goal at most 1.15 times/s]],
 };
 

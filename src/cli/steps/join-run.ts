@@ -2,7 +2,6 @@
 // follow is decided here, as it is for a gateway that is started by hand.
 import type { CredentialStatus } from '../../gateway/admin/admin-ports.ts';
 import type { RunGateway } from '../../gateway/run-gateway.ts';
-import type { SandboxRegistrar } from '../../sandbox/run/start-sandbox.ts';
 import type { CliContext } from '../cli-context.ts';
 import { printable } from '../terminal/printable.ts';
 import { approvingPerson } from './approve-edit.ts';
@@ -31,12 +30,13 @@ export async function configFor(context: CliContext, options: JoinRunOptions): P
   return checkConfigIsTheUsers(context, options.config, approvingPerson(context));
 }
 
-/** `writable`: folders that the sandbox can write to. */
+/** `writable`: folders that the sandbox can write to. `underWay` is called when there is nothing to do but wait for it. */
 export async function joinOrStart(
   context: CliContext,
   options: JoinRunOptions,
   config: string | null,
   writable: readonly string[],
+  underWay: () => void,
 ): Promise<RunGateway> {
   const { RunGateway } = await import('../../gateway/run-gateway.ts');
   return RunGateway.open({
@@ -48,16 +48,16 @@ export async function joinOrStart(
     config,
     writable,
     any: options.gateway === true,
+    underWay,
     say: (text) => context.say(`sallyport: ${printable(text)}`),
   });
 }
 
-/** Registers as the gateway does; what is to be told is known by then. */
-export async function withFacts(
+export async function factsOf(
   context: CliContext,
   options: JoinRunOptions,
   gateway: RunGateway,
-): Promise<{ registrar: SandboxRegistrar; facts: JoinedFacts }> {
+): Promise<JoinedFacts> {
   const isTold = context.isTerminal && options.quiet !== true;
   const { client, joined } = gateway;
   const [credentials, dashboard] = await Promise.all([
@@ -65,7 +65,7 @@ export async function withFacts(
     options.dashboard === true || isTold ? dashboardOf(gateway, options.dashboard === true) : null,
   ]);
   const { config } = joined.answer;
-  return { registrar: gateway.registrar, facts: { credentials, config, dashboard, notices: noticesOf(joined) } };
+  return { credentials, config, dashboard, notices: noticesOf(joined) };
 }
 
 async function dashboardOf({ client }: RunGateway, isAsked: boolean): Promise<string | null> {

@@ -103,7 +103,8 @@ async function main() {
   await send({ kind: 'done' });
 }
 
-// The gateway has all it needs, or is gone: in both cases there is nothing left to do here.
-process.once('disconnect', () => process.exit(0));
+// The gateway has all it needs, or is gone: in both cases there is nothing left to do here. It waits for this end, and of all
+// ends this is the shortest.
+process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 main().catch((error) => send({ kind: 'failed', code: error.code || 'unknown', text: error.message }).catch(() => process.exit(1)));
 `;

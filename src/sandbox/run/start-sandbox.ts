@@ -61,7 +61,7 @@ export interface SandboxRequest {
   /** Whether the sandbox may change settings of git in the repositories that it can write. Left out: no. */
   readonly gitConfig?: GitConfigAccess | undefined;
   /** Called when everything is in order, right before the command has the terminal. */
-  readonly onReady?: (ready: Pick<StartedSandbox, 'grant' | 'notices'>) => void;
+  readonly onReady?: (ready: Pick<StartedSandbox, 'grant' | 'notices'>) => void | Promise<void>;
   /** Programs beside the command's own that must be found inside. */
   readonly programs?: readonly string[];
 }
@@ -126,15 +126,17 @@ export async function startSandbox(
   try {
     const [prepared, registrar] = await both(preparing, typeof coming === 'function' ? coming() : coming);
     undo.unshift(() => prepared.discard());
-    const folder = makeRunFolder(request.runFolders, id);
-    undo.unshift(() => folder.remove());
-    const guarded = await registrar.guarded();
+    // Both at once, and nothing before them: the process that opens the door is what takes longest from here on.
+    const asking = registrar.guarded();
+    asking.catch(() => {});
     const namespace = { pid: prepared.pid };
     const registering = registrar.register({ ...request.registration, id, proof: ['socket'], namespace });
     undo.unshift(async () => registrar.unregister((await registering).id));
-    // What follows keeps this thread busy: first the registration is on its way, and the process that opens the door.
     registering.catch(() => {});
-    await sleep(1);
+    const folder = makeRunFolder(request.runFolders, id);
+    undo.splice(1, 0, () => folder.remove());
+    // What follows keeps this thread busy: first the registration is on its way, and that process.
+    const [guarded] = await Promise.all([asking, sleep(1)]);
     const folders = writableFolders(request);
     const seesAll = flavours[request.launcher.name] === 'whole';
     // Before anything is made in these folders: whoever ends now must know that it is needed.
@@ -164,7 +166,7 @@ export async function startSandbox(
       [...folders, ...(seesAll ? [ownConfigFolder(request.userHome)] : [])],
       kept,
     );
-    request.onReady?.({ grant, notices });
+    await request.onReady?.({ grant, notices });
     const running = await prepared.start(plan).catch((error: unknown) => {
       throw orWhatChanged(error, plan.seals ?? []);
     });
