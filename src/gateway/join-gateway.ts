@@ -2,6 +2,7 @@
 // else starts one as a process of its own, which ends with the last run that has joined it (docs/adr/057).
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gatewayHomes } from '../kit/files/gateway-homes.ts';
 import { placesIn } from '../kit/files/home.ts';
 import { ensurePrivateDirectory } from '../kit/files/secure-directory.ts';
@@ -45,7 +46,11 @@ export type BackgroundMessage =
 /** Throws what the gateway could not be started for, by the name and the words it had there. */
 export async function joinGateway(options: JoinOptions): Promise<JoinedGateway> {
   const passedBy: PassedBy[] = [];
-  if (gatewayHomes(options.home).some(maySomebodyListen)) options.underWay?.();
+  if (gatewayHomes(options.home).some(maySomebodyListen)) {
+    options.underWay?.();
+    // What the rest of a start begins with are other processes, which take longer than this does.
+    await nextTurn();
+  }
   const found = await joinLiving(options, passedBy);
   if (found !== null) return found;
   if (options.any) throw noneToJoin(options, passedBy);

@@ -119,7 +119,6 @@ export async function startSandbox(
 ): Promise<StartedSandbox> {
   const undo: (() => Promise<unknown>)[] = [];
   const preparing = request.launcher.prepare(request.stdio);
-  const identity = readGitIdentity(request.userHome);
   const before = Promise.all(writableFolders(request).map((folder) => snapshotHostTraps(folder)));
   before.catch(() => {});
   const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
@@ -133,6 +132,7 @@ export async function startSandbox(
     const registering = registrar.register({ ...request.registration, id, proof: ['socket'], namespace });
     undo.unshift(async () => registrar.unregister((await registering).id));
     registering.catch(() => {});
+    const identity = readGitIdentity(request.userHome);
     const folder = makeRunFolder(request.runFolders, id);
     undo.splice(1, 0, () => folder.remove());
     // What follows keeps this thread busy: first the registration is on its way, and that process.
