@@ -9,10 +9,10 @@ type AddCommand = (program: Command, context: CliContext) => void;
 /** Its name, and where it is: loaded when somebody asks for it, since one command is one start of Node. */
 type ListedCommand = readonly [name: string, load: () => Promise<AddCommand>];
 
-export type CommandList = readonly (readonly [task: string, ofTask: readonly ListedCommand[]])[];
+export type CommandTable = readonly (readonly [task: string, ofTask: readonly ListedCommand[]])[];
 
 /** `only`: the one command that is asked for. Where there is none of this name, all of them, for a help that is whole. */
-export async function buildProgramOf(context: CliContext, commands: CommandList, only?: string): Promise<Command> {
+export async function buildProgramOf(context: CliContext, commands: CommandTable, only?: string): Promise<Command> {
   const program = new Command('sallyport')
     .description("The one door between an AI agent's sandbox and the world.")
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -78,7 +78,7 @@ export function withSeparator(argv: readonly string[], program: Command): readon
 
 /** Runs one command line (without `node` and the script). Resolves to the exit code; never throws. */
 export async function runWithCommands(
-  commands: CommandList,
+  commands: CommandTable,
   argv: readonly string[],
   context: CliContext,
 ): Promise<number> {

@@ -1,10 +1,10 @@
 // All commands, by what a person wants to do. Each is in its own file, and loaded when somebody asks for it.
 import type { Command } from 'commander';
-import { buildProgramOf, type CommandList, runWithCommands } from './build-program.ts';
+import { buildProgramOf, type CommandTable, runWithCommands } from './build-program.ts';
 import type { CliContext } from './cli-context.ts';
 
 /** In the order in which a person meets them. */
-const commands: CommandList = [
+const commands: CommandTable = [
   [
     'Work:',
     [

@@ -38,6 +38,7 @@ const net = require('node:net');
 const dgram = require('node:dgram');
 const { readFileSync, readlinkSync } = require('node:fs');
 const order = JSON.parse(process.argv[1]);
+const koffi = require(order.koffi);
 
 function fail(code, text) {
   throw Object.assign(new Error(text), { code });
@@ -56,29 +57,55 @@ function checkPlace() {
 }
 
 ${bindAddressesSource}
-function listen(port, host) {
+// Nowhere is an address named to Node: it would load its resolver to look it up, a third of the time that all this takes.
+function listen(where) {
   return new Promise((resolve, reject) => {
     const server = net.createServer((socket) => socket.destroy());
     server.once('error', reject);
-    server.listen({ port, host, backlog: order.backlog, exclusive: true }, () => resolve(server));
+    server.listen({ ...where, backlog: order.backlog, exclusive: true }, () => resolve(server));
   });
 }
 
+// On every address of both families; where the kernel has no IPv6, on those of IPv4 alone.
+function onAll(port) {
+  return listen({ port });
+}
+
+function onLoopback(port) {
+  const libc = koffi.load(null);
+  // AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC
+  const fd = libc.func('int socket(int domain, int type, int protocol)')(2, 0o2004001, 0);
+  const on = Buffer.alloc(4);
+  on.writeInt32LE(1);
+  // SOL_SOCKET, SO_REUSEADDR, as Node does
+  libc.func('int setsockopt(int fd, int level, int name, const uint8_t *value, unsigned int length)')(fd, 1, 2, on, 4);
+  const address = Buffer.from([0, 0, port >> 8, port & 255, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+  new Uint16Array(address.buffer, address.byteOffset, 1)[0] = 2;
+  if (libc.func('int bind(int fd, const uint8_t *address, unsigned int length)')(fd, address, address.length) !== 0) {
+    const number = koffi.errno();
+    const code = Object.keys(koffi.os.errno).find((name) => koffi.os.errno[name] === number);
+    return Promise.reject(Object.assign(new Error('bind ' + code + ' 127.0.0.1:' + port), { code }));
+  }
+  return listen({ fd });
+}
+
+const asItIs = (address, options, done) => done(null, address, address.includes(':') ? 6 : 4);
+
 function bind(port, type, address) {
   return new Promise((resolve, reject) => {
-    const socket = dgram.createSocket({ type });
+    const socket = dgram.createSocket({ type, lookup: asItIs });
     socket.once('error', reject);
     socket.bind({ port, address, exclusive: true }, () => resolve(socket));
   });
 }
 
-// One socket for both families; where the kernel has no IPv6, for IPv4 alone.
-async function dualStack(six, four) {
+// Null where the kernel has no IPv6.
+async function whereThereIsIt(opening) {
   try {
-    return await six();
+    return await opening;
   } catch (error) {
     if (error.code !== 'EAFNOSUPPORT' && error.code !== 'EADDRNOTAVAIL') throw error;
-    return four();
+    return null;
   }
 }
 
@@ -90,16 +117,19 @@ function send(message, handle) {
 
 async function main() {
   checkPlace();
-  bindEveryAddress(require(order.koffi));
-  const onAll = (port) => dualStack(() => listen(port, '::'), () => listen(port, '0.0.0.0'));
-  for (const port of order.ports) await send({ kind: 'tcp', port }, await onAll(port));
-  await send({ kind: 'dns-tcp' }, await onAll(order.dnsPort));
-  // Not one socket for both: it would answer from ::1 whatever IPv6 address was asked, and who asked would wait in vain.
-  // This way any other IPv6 address refuses at once, and the next resolver is asked.
-  await send({ kind: 'dns-udp' }, await bind(order.dnsPort, 'udp4', '0.0.0.0'));
-  const udp6 = await dualStack(() => bind(order.dnsPort, 'udp6', '::1'), () => null);
-  if (udp6 !== null) await send({ kind: 'dns-udp' }, udp6);
-  await send({ kind: 'proxy' }, await listen(order.proxyPort, '127.0.0.1'));
+  bindEveryAddress(koffi);
+  const opening = [
+    ...order.ports.map(async (port) => [{ kind: 'tcp', port }, await onAll(port)]),
+    onAll(order.dnsPort).then((server) => [{ kind: 'dns-tcp' }, server]),
+    // Not one socket for both: it would answer from ::1 whatever IPv6 address was asked, and who asked would wait in vain.
+    // This way any other IPv6 address refuses at once, and the next resolver is asked.
+    bind(order.dnsPort, 'udp4', '0.0.0.0').then((socket) => [{ kind: 'dns-udp' }, socket]),
+    whereThereIsIt(bind(order.dnsPort, 'udp6', '::1')).then((socket) => [{ kind: 'dns-udp' }, socket]),
+    onLoopback(order.proxyPort).then((server) => [{ kind: 'proxy' }, server]),
+  ];
+  // Node sends one handle after the other, each when the one before it has been taken.
+  const handles = (await Promise.all(opening)).filter(([, handle]) => handle !== null);
+  await Promise.all(handles.map(([message, handle]) => send(message, handle)));
   await send({ kind: 'done' });
 }
 

@@ -132,11 +132,11 @@ export async function startSandbox(
     const registering = registrar.register({ ...request.registration, id, proof: ['socket'], namespace });
     undo.unshift(async () => registrar.unregister((await registering).id));
     registering.catch(() => {});
-    const identity = readGitIdentity(request.userHome);
     const folder = makeRunFolder(request.runFolders, id);
     undo.splice(1, 0, () => folder.remove());
     // What follows keeps this thread busy: first the registration is on its way, and that process.
     const [guarded] = await Promise.all([asking, sleep(1)]);
+    const identity = readGitIdentity(request.userHome);
     const folders = writableFolders(request);
     const seesAll = flavours[request.launcher.name] === 'whole';
     // Before anything is made in these folders: whoever ends now must know that it is needed.
@@ -178,8 +178,7 @@ export async function startSandbox(
       // Of git, `unguarded` says it.
       replaced = writer.end().filter((path) => keep.includes(path));
       unguarded = endGuards();
-      await registrar.unregister(id).catch(() => {});
-      await folder.remove();
+      await Promise.all([registrar.unregister(id).catch(() => {}), folder.remove()]);
     });
     return {
       ...running,
