@@ -53,11 +53,7 @@ export async function joinOrStart(
   });
 }
 
-export async function factsOf(
-  context: CliContext,
-  options: JoinRunOptions,
-  gateway: RunGateway,
-): Promise<JoinedFacts> {
+export async function factsOf(context: CliContext, options: JoinRunOptions, gateway: RunGateway): Promise<JoinedFacts> {
   const isTold = context.isTerminal && options.quiet !== true;
   const { client, joined } = gateway;
   const [credentials, dashboard] = await Promise.all([
