@@ -206,7 +206,7 @@ module.exports = {
         'kit/',
         'policy/',
         'gateway/admin/(admin-client|admin-ports|every-gateway)[.]ts$',
-        'stages/audit/journal/(verify|verify-merged|merge|read-journal)[.]ts$',
+        'stages/audit/journal/(verify|verify-gateway|verify-merged|merge|read-journal)[.]ts$',
       ),
     },
     {

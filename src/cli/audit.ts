@@ -6,7 +6,8 @@ import type { Command } from 'commander';
 import { homesWithJournals } from '../kit/files/gateway-homes.ts';
 import { placesIn } from '../kit/files/home.ts';
 import type { NamedJournal } from '../stages/audit/journal/merge.ts';
-import type { Intact, Verification } from '../stages/audit/journal/verify.ts';
+import type { Broken, Intact } from '../stages/audit/journal/verify.ts';
+import type { GatewayVerification } from '../stages/audit/journal/verify-gateway.ts';
 import type { MergedVerification } from '../stages/audit/journal/verify-merged.ts';
 import type { CliContext } from './cli-context.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
@@ -57,15 +58,15 @@ export function addAuditCommand(program: Command, context: CliContext): void {
 
 /** Of every gateway of the user, also of those that have ended. The first one's is named even when it is empty. */
 async function verifyAll(context: CliContext, keys: readonly string[], asJson: boolean): Promise<void> {
-  const { verifyJournal } = await import('../stages/audit/journal/verify.ts');
-  const found: { readonly journal: string; readonly result: Verification }[] = [];
+  const { verifyGateway } = await import('../stages/audit/journal/verify-gateway.ts');
+  const found: { readonly journal: string; readonly result: GatewayVerification }[] = [];
   for (const [at, home] of homesWithJournals(context.places.home).entries()) {
     const journal = placesIn(home).journalDirectory;
-    const result = await verifyJournal(journal);
+    const result = await verifyGateway(journal);
     if (at === 0 || !result.ok || result.files > 0) found.push({ journal, result });
   }
   const all = found.map(({ result }) => result);
-  const verdict = demandKeys(keys, all) as Verification;
+  const verdict = demandKeys(keys, all) as GatewayVerification;
   if (!verdict.ok) context.exitCode = exitCode.failure;
   const isKeyMissing = !verdict.ok && !all.includes(verdict);
   if (asJson) {
@@ -79,10 +80,10 @@ async function verifyAll(context: CliContext, keys: readonly string[], asJson: b
 }
 
 /** A place that somebody names is there. */
-async function verifyAt(path: string): Promise<Verification | MergedVerification> {
-  const { verifyJournal } = await import('../stages/audit/journal/verify.ts');
+async function verifyAt(path: string): Promise<GatewayVerification | MergedVerification> {
+  const { verifyGateway } = await import('../stages/audit/journal/verify-gateway.ts');
   if (kindOf(path) === 'file') return (await import('../stages/audit/journal/verify-merged.ts')).verifyMerged(path);
-  return asNamed(path, await verifyJournal(path));
+  return asNamed(path, await verifyGateway(path));
 }
 
 /**
@@ -91,14 +92,15 @@ async function verifyAt(path: string): Promise<Verification | MergedVerification
  */
 function demandKeys(
   keys: readonly string[],
-  found: readonly (Verification | MergedVerification)[],
-): Verification | MergedVerification {
+  found: readonly (GatewayVerification | MergedVerification)[],
+): GatewayVerification | MergedVerification {
   const first = found.find(({ ok }) => !ok) ?? found[0]!;
   if (keys.length === 0 || !first.ok) return first;
   const signed = found.flatMap((one) => {
     if (!('signed' in one))
       throw new CommandFailed(exitCode.usage, 'a merged journal has no signatures: verify each journal with --key');
-    return one.signed;
+    // Each process signs its own journal.
+    return [...one.signed, ...(one.workers ?? []).flatMap((worker) => worker.signed)];
   });
   const missing = keys.find((wanted) => !signed.some(({ key }) => key === wanted));
   if (missing === undefined) return first;
@@ -107,7 +109,7 @@ function demandKeys(
 }
 
 /** Whoever names a folder means one with a journal: an empty one, or the folder above it, would pass for one with no records. */
-function asNamed(path: string, found: Verification): Verification {
+function asNamed<Found extends Broken | Intact>(path: string, found: Found): Found {
   if (!found.ok || found.files > 0) return found;
   throw new CommandFailed(
     exitCode.usage,
@@ -123,8 +125,10 @@ function kindOf(path: string): 'file' | 'folder' {
 }
 
 async function merge(context: CliContext, named: readonly string[]): Promise<void> {
-  const { gatewayName, JournalChanged, mergeJournals, verifyEach } = await import('../stages/audit/journal/merge.ts');
-  const journals = named.map((one) => readName(context, one));
+  const { gatewayName, JournalChanged, mergeJournals, verifyEach, withWorkers } = await import(
+    '../stages/audit/journal/merge.ts'
+  );
+  const journals = named.map((one) => readName(context, one)).flatMap(withWorkers);
   const names = journals.map(({ name }) => name);
   for (const [i, name] of names.entries()) {
     if (!gatewayName.test(name))
@@ -212,7 +216,15 @@ function describeSigned({ signed, lastSeq }: Intact): string[] {
   ];
 }
 
-function describe({ colors }: CliContext, result: Verification): string {
+function describe(context: CliContext, result: GatewayVerification): string {
+  const workers = (result.ok ? result.workers : undefined) ?? [];
+  return [
+    describeOne(context, result),
+    ...workers.map((one) => `worker ${one.worker}: ${describeOne(context, one)}`),
+  ].join('\n');
+}
+
+function describeOne({ colors }: CliContext, result: Broken | Intact): string {
   if (!result.ok) {
     const place = [result.file, result.line].filter((part) => part !== null).join(':');
     const lines = [

@@ -1,5 +1,6 @@
 // The workers of a gateway, as its own process has them: forks and supervises them, answers what they ask, tells them what
-// must hold in all of them, and takes their records. This process serves no sandbox itself: no hostile byte is read here.
+// must hold in all of them, and takes the records of what
+// they refuse. This process serves no sandbox itself, and no request that is served passes it.
 
 import { callerAddress } from '../kit/canonical-address.ts';
 import type { Log } from '../kit/text/log.ts';
@@ -8,9 +9,12 @@ import type { ApprovalSet, Asking, InsideApi } from '../path/approvals.ts';
 import type { SharedStore } from '../path/shared-store.ts';
 import { privateSocketMode } from '../stages/accept/doors/doors.ts';
 import type { Audit } from '../stages/audit/audit-stage.ts';
+import { readCounts } from '../stages/audit/carried-counts.ts';
+import type { Feed } from '../stages/audit/feed.ts';
 import type { Journal } from '../stages/audit/journal/journal.ts';
 import type { JournalShares } from '../stages/audit/journal/journal-shares.ts';
 import { readRecord } from '../stages/audit/journal/read-record.ts';
+import { workerNote } from '../stages/audit/journal/worker-notes.ts';
 import type { Metrics } from '../stages/audit/metrics.ts';
 import type { SandboxRegistry } from '../stages/identify/registry/registry.ts';
 import type { SandboxRecord } from '../stages/identify/registry/sandbox-record.ts';
@@ -20,6 +24,7 @@ import type { SecretStore } from '../stages/inject/secret-store.ts';
 import type { DockerSandboxes } from './sandboxes/docker-sandboxes.ts';
 import { createApprovalsServer } from './workers/approvals-server.ts';
 import { type ForkedWorker, forkWorker } from './workers/fork-worker.ts';
+import { NotedJournals } from './workers/noted-journals.ts';
 import { PrivateSockets } from './workers/private-sockets.ts';
 import { RecalledLeases } from './workers/recalled-leases.ts';
 import type { SeenByPolicy } from './workers/recorded-machine.ts';
@@ -33,7 +38,9 @@ import {
   type JournalHealth,
   listenOf,
   type OpenDoors,
+  type Served,
   type ToPrimary,
+  type WorkerJournalState,
   type WorkerStart,
 } from './workers/worker-verbs.ts';
 
@@ -55,8 +62,9 @@ export interface WorkerServices {
   readonly docker: Pick<DockerSandboxes, 'confirm'>;
   readonly journal: Journal;
   readonly shares: JournalShares;
-  readonly audit: Pick<Audit, 'take'>;
-  readonly metrics: Pick<Metrics, 'countConnect' | 'countUnrecorded'>;
+  readonly audit: Pick<Audit, 'take' | 'show'>;
+  readonly feed: Pick<Feed, 'size' | 'onWatched'>;
+  readonly metrics: Pick<Metrics, 'add' | 'countConnect' | 'countUnrecorded'>;
   readonly secrets: SecretStore;
   readonly known: KnownSecrets;
   /** Whom workers ask, and what was approved so far. */
@@ -69,6 +77,7 @@ export interface WorkerServices {
 
 /** A worker that serves has a policy or a credential in force much sooner. */
 const inForceWithinMs = 10_000;
+const gatheredWithinMs = 1_000;
 
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
@@ -104,6 +113,16 @@ export class WorkerPool {
     return this.#serving.openCircuits;
   }
 
+  get journals(): readonly WorkerJournalState[] {
+    return this.#serving.journals;
+  }
+
+  /** Resolves when what workers have served is counted here, or soon: nobody waits for one that does not answer. */
+  async gather(): Promise<void> {
+    const answers = [...this.#lives].map(({ channel }) => channel.ask('report', null).catch(() => null));
+    await waitAtMost(Promise.all(answers), gatheredWithinMs, () => []);
+  }
+
   /** For people. */
   describe(): string {
     return this.#supervisor.describe();
@@ -117,7 +136,8 @@ export class WorkerPool {
   }
 
   /** From now on workers hear what changes here. */
-  #follow({ journal, shares, store, registry, known }: WorkerServices): void {
+  #follow({ journal, shares, feed, store, registry, known }: WorkerServices): void {
+    feed.onWatched = () => this.#tellAll('watched', feed.size > 0);
     const tellHealth = (): void => this.#tellAll('journal', healthOf(journal, shares));
     journal.onChange = tellHealth;
     shares.onChange = tellHealth;
@@ -188,6 +208,7 @@ export class WorkerPool {
       leases: this.#leases,
       recall: (lease, kind) => life.channel.ask('recall', { key: lease, kind }),
     });
+    const noted = this.#notedJournals(services);
     const isRegistered = (sandbox: string): boolean => registry.lookUpId(sandbox) !== undefined;
     const approvalsServer = createApprovalsServer({ ...people, isRegistered });
     life.answer({
@@ -204,7 +225,23 @@ export class WorkerPool {
           unfollow = registrations.follow(key, follower);
           return this.#startOf(worker, life, services);
         },
-        beat: (beat) => this.#count(life, beat, services),
+        beat: (beat) => {
+          noted.heard(life, worker, beat.journal);
+          return this.#count(life, beat, services);
+        },
+        served: (served) => {
+          try {
+            return takeServed(served, services);
+          } catch (error) {
+            log.error('a worker handed in counts that are none: it is ended', { worker, error });
+            life.kill();
+            throw error;
+          }
+        },
+        shown: ({ seq, record }) => {
+          services.audit.show(seq, readRecord(record));
+          return null;
+        },
         records: (records) => {
           try {
             return takeRecords(records, services);
@@ -240,9 +277,19 @@ export class WorkerPool {
     return life;
   }
 
+  #notedJournals({ journal }: WorkerServices): NotedJournals {
+    return new NotedJournals({
+      note(worker, head, how) {
+        // A journal that is broken takes nothing, and then nothing is served.
+        if (journal.state.kind === 'broken') return;
+        journal.append(workerNote(worker, head, how));
+      },
+    });
+  }
+
   #startOf(worker: number, life: ForkedWorker, services: WorkerServices): WorkerStart {
     const { count, start } = this.#options;
-    const { store, registry, journal, shares, secrets, known, people } = services;
+    const { store, registry, journal, shares, feed, secrets, known, people } = services;
     // When none is left, the very doors that were open, also where any port would have done.
     const [open = this.#doors === null ? start.listen : listenOf(this.#doors)] = this.#listens.values();
     this.#listens.set(life, open);
@@ -258,6 +305,7 @@ export class WorkerPool {
       secrets: valuesSetByHand(secrets),
       known: carryKnown(known),
       approvals: people.approvals.set,
+      watched: feed.size > 0,
     };
   }
 
@@ -266,7 +314,7 @@ export class WorkerPool {
     for (let i = 0; i < beat.dialsOk; i++) metrics.countConnect(true);
     for (let i = 0; i < beat.dialsFailed; i++) metrics.countConnect(false);
     for (let i = 0; i < beat.unrecorded; i++) metrics.countUnrecorded();
-    journal.noteLost(beat.unrecorded);
+    journal.noteLost(beat.lost);
     return { gateways: store.gateways };
   }
 
@@ -304,6 +352,17 @@ function takeRecords(records: readonly unknown[], { audit, secrets, registry, st
     if (store.away === null && record.sandbox !== null && record.proof.length > 0)
       registry.noteIdentified(record.sandbox);
   }
+  return null;
+}
+
+function takeServed({ counts, sandboxes, credentials }: Served, services: WorkerServices): null {
+  const { metrics, secrets, registry, shares, store } = services;
+  metrics.add(readCounts(counts));
+  for (const [sandbox, bytes, identified] of sandboxes) {
+    shares.spendServed(sandbox, bytes);
+    if (identified && store.away === null) registry.noteIdentified(sandbox);
+  }
+  for (const credential of credentials) secrets.noteUse(credential);
   return null;
 }
 

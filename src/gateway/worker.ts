@@ -1,5 +1,6 @@
-// One worker of a gateway: serves the doors with the same path as any gateway, and owns nothing. Registrations, limits, the
-// journal and what Docker says are those of the process that has started it; when that is gone, so is this one, at once.
+// One worker of a gateway: serves the doors with the same path as any gateway, and owns nothing but the journal of what it has
+// served. Registrations, limits, what was refused and what Docker says are those of the process that has started it; when that is
+// gone, so is this one, at once.
 import type { Socket } from 'node:net';
 import { callerAddress } from '../kit/canonical-address.ts';
 import { placesIn } from '../kit/files/home.ts';
@@ -18,6 +19,7 @@ import { ConfiguredDoors } from './build/configured-doors.ts';
 import { createGatewayCore, type GatewayCore } from './build/gateway-core.ts';
 import { portsOf } from './build/open-gateway-doors.ts';
 import { sharingOf } from './build/open-store.ts';
+import { WorkerRecords } from './build/worker-records.ts';
 import { createApprovalsRelay } from './workers/approvals-relay.ts';
 import { Channel, type ChannelEnd, type Handlers } from './workers/channel.ts';
 import { Heartbeat } from './workers/heartbeat.ts';
@@ -31,6 +33,7 @@ type ToParent = Channel<ToPrimary, ToWorker>;
 /** What there is before the parts are built: the primary may speak of it at once. */
 interface Begun {
   store: IpcStore | null;
+  records: WorkerRecords | null;
   readonly approvals: ApprovalsInForce;
   /** They were changed since the worker began. */
   hasNewerApprovals: boolean;
@@ -42,14 +45,17 @@ interface Built {
   readonly machine: ReplayedMachine;
   readonly registry: SandboxRegistry;
   readonly relay: JournalRelay;
+  readonly records: WorkerRecords;
+  /** Says how this process does, and what was written since. */
+  readonly beat: () => Promise<unknown>;
   readonly configured: ConfiguredDoors;
 }
 
 /** Resolves when it has let its requests end and handed in all its records. */
 export async function runWorker(): Promise<void> {
   sealMemory();
-  endWithParent();
-  const begun: Begun = { store: null, approvals: new ApprovalsInForce(), hasNewerApprovals: false };
+  const begun: Begun = { store: null, records: null, approvals: new ApprovalsInForce(), hasNewerApprovals: false };
+  endWithParent(begun);
   const built = promised<Built>();
   const drained = promised<void>();
   const channel: ToParent = new Channel(parentEnd());
@@ -65,6 +71,7 @@ export async function runWorker(): Promise<void> {
     begun.store = store;
     if (!begun.hasNewerApprovals) begun.approvals.replace(start.approvals);
     const parts = await build(channel, store, start, begun.approvals);
+    begun.records = parts.records;
     built.resolve(parts);
     giveBackMemory();
     await serve(channel, start, parts);
@@ -107,6 +114,14 @@ function answersFrom(begun: Begun, built: Promise<Built>, drained: () => void): 
       (await built).relay.setHealth(health);
       return null;
     },
+    watched: async (watched) => {
+      (await built).records.setWatched(watched);
+      return null;
+    },
+    report: async () => {
+      await (await built).records.report();
+      return null;
+    },
     secret: async ({ name, value }) => {
       const { secrets } = (await built).core;
       if (value === null) secrets.remove(name);
@@ -127,11 +142,13 @@ function answersFrom(begun: Begun, built: Promise<Built>, drained: () => void): 
       return null;
     },
     drain: async ({ graceMs }) => {
-      const { core, relay } = await built;
+      const { core, relay, records, beat } = await built;
       await core.drain(graceMs);
       // The requests that were cut off are written down when their sockets have closed.
       await new Promise((resolve) => setTimeout(resolve, 20));
       await relay.settled();
+      await records.close();
+      await beat();
       await begun.store?.close();
       drained();
       return null;
@@ -167,6 +184,16 @@ async function build(
     health: start.journal,
     isSilent: beat.isSilent,
   });
+  const records = await WorkerRecords.open({
+    journalDirectory: places.journalDirectory,
+    worker: start.worker,
+    workers: start.workers,
+    policy,
+    relay,
+    channel,
+    watched: start.watched,
+    log,
+  });
   const core = createGatewayCore({
     policy,
     ca,
@@ -175,9 +202,9 @@ async function build(
     journalWaitMs: (sandboxId) => relay.waitMs(sandboxId),
     meters: store.meters,
     ...(start.gatewayName !== null && { gatewayName: start.gatewayName }),
-    // Counted and shown where the journal is.
+    // Counted and shown by whoever writes it down.
     records: {
-      journal: relay,
+      ...records.parts,
       metrics: { count: () => {}, countUnrecorded: () => counts.unrecorded++ },
       feed: { publish: () => {} },
     },
@@ -196,28 +223,39 @@ async function build(
     log,
   });
   const { doors, forward, leaves } = core;
-  beat.start(async () => {
-    const report = { ...counts, openConnections: doors.openConnections, openCircuits: forward.openCircuits };
+  const report = async (): Promise<void> => {
+    const { openConnections } = doors;
+    const { openCircuits } = forward;
+    const said = { ...counts, openConnections, openCircuits, lost: records.takeLost(), journal: records.state };
     counts.dialsOk = counts.dialsFailed = counts.unrecorded = 0;
-    const { gateways } = await channel.ask('beat', report);
+    const { gateways } = await channel.ask('beat', said);
     store.setGateways(gateways);
-  });
+  };
+  beat.start(report);
+  records.onChange(() => beat.beat(report));
   noteCarried(core.known, start.known);
   for (const [name, value] of start.secrets) core.secrets.set(name, value);
   tellOfNew(core.known, (secrets) => channel.tell('known', secrets));
-  registry.onRemoved((id) => core.drop(id));
+  registry.onRemoved((id) => {
+    core.drop(id);
+    records.drop(id);
+  });
   live.onChange((changed) => {
     core.configure(changed);
+    records.configure();
     doors
       .listenOn(portsOf(changed))
       .catch((error: unknown) => log.error('a port of the policy is not served', { error }));
   });
   const { identityCaDirectory } = places;
   const configured = new ConfiguredDoors({ doors, registry, ca, leaves, identityCaDirectory, policy, log });
-  return { core, live, machine, registry, relay, configured };
+  return { core, live, machine, registry, relay, records, beat: report, configured };
 }
 
-async function serve(channel: ToParent, start: WorkerStart, { live, registry, configured }: Built): Promise<void> {
+async function serve(channel: ToParent, start: WorkerStart, built: Built): Promise<void> {
+  const { live, registry, configured } = built;
+  // Before a door: what it writes from now on continues a journal that the gateway's own knows of.
+  await built.beat();
   for (const id of await channel.ask('allConfirmed', null)) {
     const record = registry.lookUpId(id);
     if (record !== undefined) record.confirmed = true;
@@ -244,8 +282,11 @@ function confirmBy(channel: ToParent, registry: SandboxRegistry): (address: stri
 }
 
 /** A door must not stay open when nobody keeps the journal. */
-function endWithParent(): void {
-  process.on('disconnect', () => process.exit(1));
+function endWithParent(begun: Begun): void {
+  process.on('disconnect', () => {
+    begun.records?.flush();
+    process.exit(1);
+  });
   // They go to the whole group or unit: when to end is for the other process to say.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 }

@@ -4,10 +4,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { listWorkerJournals } from '../../src/stages/audit/journal/journal-parts.ts';
 import { verifyJournal } from '../../src/stages/audit/journal/verify.ts';
+import { verifyGateway } from '../../src/stages/audit/journal/verify-gateway.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStreamingUpstream } from '../support/fake-upstream.ts';
 import { registeredIn } from '../support/file-registry.ts';
+import { journalLines } from '../support/journal-lines.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { type BuiltCommand, buildCommand, type RunningCommand, type RunningGateway } from '../support/spawn-gateway.ts';
 import { makeTestCa } from '../support/test-ca.ts';
@@ -128,14 +131,7 @@ async function untilThere(path: string): Promise<void> {
 }
 
 function recoveredNotes(): number {
-  return journalLines().filter(({ note }) => note === 'recovered').length;
-}
-
-function journalLines(): Record<string, unknown>[] {
-  return readFileSync(state('journal', 'journal-000001.jsonl'), 'utf8')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return journalLines(state('journal')).filter(({ note }) => note === 'recovered').length;
 }
 
 async function expectWhatWasSaid(): Promise<void> {
@@ -190,7 +186,9 @@ describe('a gateway that is killed again and again', () => {
       expect(await verifyJournal(state('journal'))).toMatchObject({ ok: true });
     }
     // An answer may reach its client a moment before its record reaches the file: one for each that asked, each time.
-    const kept = journalLines().filter(({ status, method }) => status === 200 && method === 'GET').length;
+    const kept = journalLines(state('journal')).filter(
+      ({ status, method }) => status === 200 && method === 'GET',
+    ).length;
     expect(kept).toBeGreaterThanOrEqual(answered - kills * requestLoops);
   }, 120_000);
 
@@ -208,11 +206,18 @@ describe('a gateway that is killed again and again', () => {
 
   test('with workers too', async () => {
     command.writeConfig({ ...policy, listen: { proxy: '127.0.0.1:0', workers: 2 } });
+    const before = answered;
     await workAndKill(await started(upWithWorkers(command)));
     expect(() => registeredIn(state('registry.json'))).not.toThrow();
     await started(upWithWorkers(command));
     await expectWhatWasSaid();
-    expect(await verifyJournal(state('journal'))).toMatchObject({ ok: true, tornBytes: 0 });
+    const verified = await verifyGateway(state('journal'));
+    expect(verified).toMatchObject({ ok: true, tornBytes: 0, workers: [{ worker: 1 }, { worker: 2 }] });
+    // What they serve is in journals of theirs, and as good as written when it is answered.
+    const kept = listWorkerJournals(state('journal'))
+      .flatMap(({ directory }) => journalLines(directory))
+      .filter(({ status, method }) => status === 200 && method === 'GET').length;
+    expect(kept).toBeGreaterThanOrEqual(answered - before - requestLoops);
     command.writeConfig(policy);
   }, 120_000);
 });

@@ -2,12 +2,13 @@
 // beyond the gateway an outside world that hears every question that leaves. The gateway is the built command.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { eventually } from './eventually.ts';
 import type { SeenRequest } from './fake-upstream.ts';
+import { journalLines } from './journal-lines.ts';
 import { giveAddress, joinHosts, makeNetworkHost, type NetworkHost } from './network-host.ts';
 import type { ClientRun } from './run-client.ts';
 import { type BuiltCommand, buildCommand } from './spawn-gateway.ts';
@@ -138,7 +139,7 @@ export async function openGatewayNetwork(options: GatewayNetworkOptions): Promis
         if (reply.status !== 201) throw new Error(`register: ${reply.status} ${reply.body}`);
         return reply.json<{ id: string }>().id;
       },
-      journal: () => readJournal(join(env.SALLYPORT_HOME, 'journal')),
+      journal: () => journalLines(join(env.SALLYPORT_HOME, 'journal')),
       seen: far.seen,
       heardOutside: () => heard().replace('ready\n', ''),
     };
@@ -244,15 +245,4 @@ function collect(child: ChildProcess): () => string {
     });
   }
   return () => text;
-}
-
-function readJournal(directory: string): Record<string, unknown>[] {
-  return (
-    readdirSync(directory)
-      .filter((name) => name.endsWith('.jsonl'))
-      .sort()
-      // What is behind the last line break is being written.
-      .flatMap((name) => readFileSync(join(directory, name), 'utf8').split('\n').slice(0, -1))
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-  );
 }

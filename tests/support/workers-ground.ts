@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { eventually } from './eventually.ts';
 import { startStreamingUpstream } from './fake-upstream.ts';
+import { journalLines } from './journal-lines.ts';
 import { type BuiltCommand, buildCommand, type RunningGateway } from './spawn-gateway.ts';
 import { makeTestCa } from './test-ca.ts';
 import { type AdminReply, callAdmin } from './test-gateway.ts';
@@ -65,12 +66,7 @@ export async function startWorkersGround(more: Record<string, unknown> = {}): Pr
     admin: (method, path, body) => callAdmin(`${command.home}/state/run/admin.sock`, method, path, body),
     workers: () => childrenOf(ground.gateway.child.pid!),
     open: async (to = host) => new Wire(await openTls(ground.gateway, `${to}:443`, { caPath: ground.gateway.caPath })),
-    journal: () =>
-      readFileSync(join(command.home, 'state', 'journal', 'journal-000001.jsonl'), 'utf8')
-        .split('\n')
-        // What is behind the last line break is being written.
-        .slice(0, -1)
-        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    journal: () => journalLines(join(command.home, 'state', 'journal')),
     async remove() {
       ground.gateway.kill('SIGKILL');
       await ground.gateway.ended;

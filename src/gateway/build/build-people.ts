@@ -11,6 +11,7 @@ import { Joining } from '../joining.ts';
 import { noNamespaces } from '../sandboxes/namespace-sandboxes.ts';
 import { buildDashboard, type GatewayDashboard } from './build-dashboard.ts';
 import type { Primary } from './build-primary.ts';
+import { describeJournals } from './describe-journals.ts';
 import { describeControls } from './live-controls.ts';
 import type { KeptState } from './open-kept.ts';
 import { isPastGrace, storeWarnings } from './open-store.ts';
@@ -45,13 +46,15 @@ export function buildForPeople(options: StartOptions, kept: KeptState, primary: 
     configured,
     credentialChanged: async (name, value) => workers?.secretChanged(name, value),
     health: () => healthOf(options, kept, primary, controls(), warnings()),
-    metrics: () =>
-      records.metrics.render({
+    metrics: async () => {
+      await workers?.gather();
+      return records.metrics.render({
         openConnections: (workers ?? doors).openConnections,
         openCircuits: (workers ?? forward).openCircuits,
         registeredSandboxes: registry.size,
-        journal: records.journal,
-      }),
+        journal: describeJournals(records.journal, workers?.journals ?? []),
+      });
+    },
     journalDirectory: places.journalDirectory,
     people: approvals,
     dashboardAddress: page.invite,
@@ -66,7 +69,7 @@ function controlsOf(kept: KeptState, primary: Primary, page: GatewayDashboard): 
   return describeControls({
     policy: kept.policy(),
     ca: kept.ca,
-    journal: kept.records.journal,
+    journal: describeJournals(kept.records.journal, workers?.journals ?? []),
     store: kept.opened.store,
     registry: kept.registry,
     doors: configured.names,
@@ -90,7 +93,7 @@ function healthOf(
 ): HealthReport {
   return {
     ready:
-      records.journal.healthy &&
+      describeJournals(records.journal, workers?.journals ?? []).healthy &&
       !isPastGrace(opened.store, opened.sharing) &&
       (configured.isOpen || options.doors === 'sandboxes') &&
       (workers === null || workers.live > 0),

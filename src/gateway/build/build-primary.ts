@@ -29,6 +29,7 @@ export interface Primary {
 export function buildPrimary(options: StartOptions, kept: KeptState): Primary {
   const { live, policy, recorded, registry, records, ca, log } = kept;
   const workers = buildWorkerPool(options, kept);
+  if (workers !== null) records.roomOfWorkers = () => Math.min(1, ...workers.journals.map(({ room }) => room));
   const rollout = new PolicyRollout(live, recorded, workers);
   const docker = new DockerSandboxes({ registry, policy, log });
   registry.useWitness((asked) => docker.resolve(asked));

@@ -7,15 +7,15 @@ import type { SharedStore } from '../../path/shared-store.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import type { Budgets, Limits } from '../../policy/compiled-limits.ts';
 import type { Ca } from '../../stages/accept/tls/ca.ts';
-import type { Journal } from '../../stages/audit/journal/journal.ts';
 import type { SandboxRegistry } from '../../stages/identify/registry/registry.ts';
 import { scrubWorks } from '../../stages/inject/scrub/secret-scrub.ts';
 import type { LiveControl } from '../admin/admin-ports.ts';
+import type { DescribedJournals } from './describe-journals.ts';
 
 export interface ControlSources {
   readonly policy: CompiledPolicy;
   readonly ca: Ca;
-  readonly journal: Journal;
+  readonly journal: DescribedJournals;
   readonly registry: SandboxRegistry;
   readonly doors: readonly string[];
   /** How many sandboxes have a door in their namespace. */
@@ -84,13 +84,9 @@ export function describeControls({
     control(
       'journal',
       journal.healthy,
-      journal.healthy ? `record ${journal.head.seq}, hash-chained` : `nothing is served: ${journalTrouble(journal)}`,
+      journal.healthy ? `record ${journal.head.seq}, hash-chained` : `nothing is served: ${journal.trouble}`,
     ),
   ];
-}
-
-function journalTrouble({ state }: Journal): string {
-  return 'reason' in state ? state.reason : 'it is closed';
 }
 
 function describeDoors(doors: readonly string[], namespaces: number): string {

@@ -62,7 +62,7 @@ export async function openKept(options: StartOptions): Promise<KeptState> {
   const { home, runDirectory, sandboxSockets, spoolDirectory } = places;
   for (const directory of [home, runDirectory, sandboxSockets, spoolDirectory]) ensurePrivateDirectory(directory);
   const ca = await openCa(places.caDirectory);
-  const records = openRecords(places.journalDirectory, policy, log);
+  const records = openRecords(places.journalDirectory, policy, processes, log);
   const openedWith = policy().store;
   let opened: OpenedStore | null = null;
   try {

@@ -86,6 +86,7 @@ function startWorkers(kept: KeptState, { docker, core, approvals }: Primary, wor
     journal: records.journal,
     shares: records.shares,
     audit,
+    feed: records.feed,
     metrics: records.metrics,
     secrets,
     known,

@@ -1,5 +1,5 @@
 // What a worker says, read before it is believed: its shape and its size. Each verb of `ToPrimary` has its reader here, so
-// that none can be added without one. Records are read by the audit room, which knows them.
+// that none can be added without one. Records and counts are read by the audit room, which knows them.
 import * as z from 'zod';
 import type { BodyReaders } from './channel.ts';
 import type { ToPrimary } from './worker-verbs.ts';
@@ -60,8 +60,25 @@ const shapes = {
     dialsOk: amount,
     dialsFailed: amount,
     unrecorded: amount,
+    lost: amount,
+    journal: z.strictObject({
+      healthy: z.boolean(),
+      reason: z.string().max(4096),
+      seq: amount,
+      queued: amount,
+      files: amount,
+      room: amount,
+      head: z.strictObject({ seq: z.int().nonnegative(), hash: z.string().regex(/^[0-9a-f]{64}$/) }).nullable(),
+      closed: z.boolean(),
+    }),
   }),
   records: z.array(z.unknown()).max(1024),
+  served: z.strictObject({
+    counts: z.unknown(),
+    sandboxes: z.array(z.tuple([name, amount, z.boolean()])).max(100_000),
+    credentials: z.array(z.string().max(1024)).max(10_000),
+  }),
+  shown: z.strictObject({ seq: z.int().positive(), record: z.unknown() }),
   confirm: z.strictObject({ address: z.string().max(128) }),
   known: z.array(secret).max(10_000),
   load: z.null(),

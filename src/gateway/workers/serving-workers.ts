@@ -2,13 +2,15 @@
 // said nothing for long is ended: stopped or caught in something, it serves nobody and holds what others could use.
 import type { ForkedWorker } from './fork-worker.ts';
 import type { Taker } from './private-sockets.ts';
-import type { Beat } from './worker-verbs.ts';
+import type { Beat, WorkerJournalState } from './worker-verbs.ts';
 
 type Life = Pick<ForkedWorker, 'channel' | 'handing' | 'kill' | 'pid'>;
 
 interface Serving extends Taker {
   openConnections: number;
   openCircuits: number;
+  /** Null: it has not said yet. */
+  journal: WorkerJournalState | null;
   /** How often it was looked at since it last said that it is there. */
   silentLooks: number;
 }
@@ -35,6 +37,10 @@ export class ServingWorkers {
     return this.#sum((one) => one.openCircuits);
   }
 
+  get journals(): readonly WorkerJournalState[] {
+    return [...this.#serving.values()].flatMap(({ journal }) => journal ?? []);
+  }
+
   readonly takers = (): readonly Taker[] => [...this.#serving.values()];
 
   has(life: Life): boolean {
@@ -45,6 +51,7 @@ export class ServingWorkers {
     this.#serving.set(life, {
       openConnections: 0,
       openCircuits: 0,
+      journal: null,
       silentLooks: 0,
       get handing() {
         return life.handing;
@@ -53,9 +60,12 @@ export class ServingWorkers {
     });
   }
 
-  noteBeat(life: Life, { openConnections, openCircuits }: Pick<Beat, 'openConnections' | 'openCircuits'>): void {
+  noteBeat(
+    life: Life,
+    { openConnections, openCircuits, journal }: Pick<Beat, 'openConnections' | 'openCircuits' | 'journal'>,
+  ): void {
     const serving = this.#serving.get(life);
-    if (serving !== undefined) Object.assign(serving, { openConnections, openCircuits, silentLooks: 0 });
+    if (serving !== undefined) Object.assign(serving, { openConnections, openCircuits, journal, silentLooks: 0 });
   }
 
   delete(life: Life): void {

@@ -1,7 +1,7 @@
 // Everything that the gateway's own process and a worker of it can say to each other. A worker is in the same trust domain:
 // it holds credentials and serves sandboxes. All the same it can ask for no more than this: use the meters, tallies, locks
 // and the vault, end or prolong a registration, hand in records, ask people on behalf of a sandbox. It cannot register a sandbox, read another's secret hash
-// than those it must match, set a credential, or read the journal.
+// than those it must match, set a credential, or write into the journal of the gateway but by records.
 import type {
   AccessRequest,
   ApprovalSet,
@@ -45,6 +45,35 @@ export interface Beat {
   readonly dialsOk: number;
   readonly dialsFailed: number;
   readonly unrecorded: number;
+  /** Those of them that the gateway's own journal must say are missing. */
+  readonly lost: number;
+  readonly journal: WorkerJournalState;
+}
+
+/** The journal of one worker, as it stands. */
+export interface WorkerJournalState {
+  readonly healthy: boolean;
+  /** Why it is not. */
+  readonly reason: string;
+  /** Of the last record. */
+  readonly seq: number;
+  readonly queued: number;
+  readonly files: number;
+  /** From 1, all of its room, to 0, none. */
+  readonly room: number;
+  /** The last record that is on the disk for sure. Null: nobody knows yet. */
+  readonly head: { readonly seq: number; readonly hash: string } | null;
+  readonly closed: boolean;
+}
+
+/** What one worker has served and written down since it last said so. */
+export interface Served {
+  /** Read by the audit room, which knows them. */
+  readonly counts: unknown;
+  /** By sandbox: how many bytes its records took, and whether it has proven itself. */
+  readonly sandboxes: readonly (readonly [sandbox: string, bytes: number, identified: boolean])[];
+  /** Which were used. */
+  readonly credentials: readonly string[];
 }
 
 export interface JournalHealth {
@@ -73,6 +102,8 @@ export interface WorkerStart {
   readonly known: readonly CarriedSecret[];
   /** What people have approved so far. */
   readonly approvals: ApprovalSet;
+  /** Somebody watches what is served. */
+  readonly watched: boolean;
 }
 
 /** As `StoreAway`, without a clock: those of two processes differ. */
@@ -91,6 +122,10 @@ export type ToWorker = {
   /** `identified`: whom this gateway vouches for meanwhile, whichever worker has met them. */
   readonly away: Verb<{ readonly away: AwayFor | null; readonly identified: readonly string[] }>;
   readonly journal: Verb<JournalHealth>;
+  /** Whether somebody watches: then each record is shown as it is written. */
+  readonly watched: Verb<boolean>;
+  /** It says what it has served up to now, before it answers. */
+  readonly report: Verb<null>;
   /** A value set by hand; null: removed. */
   readonly secret: Verb<{ readonly name: string; readonly value: string | null }>;
   readonly known: Verb<readonly CarriedSecret[]>;
@@ -111,8 +146,11 @@ export type ToPrimary = {
   /** It cannot serve, and ends. */
   readonly failed: Verb<{ readonly message: string }>;
   readonly beat: Verb<Beat, { readonly gateways: number }>;
-  /** Answered when the journal has taken them. */
+  /** What was not served. Answered when the gateway's own journal has taken them. */
   readonly records: Verb<readonly unknown[]>;
+  readonly served: Verb<Served>;
+  /** A record of its own journal, for whoever watches and for the page inside the sandbox. */
+  readonly shown: Verb<{ readonly seq: number; readonly record: unknown }>;
   /** The ids of containers that Docker has confirmed. */
   readonly allConfirmed: Verb<null, readonly string[]>;
   readonly confirm: Verb<{ readonly address: string }, { readonly id: string; readonly confirmed: boolean } | null>;

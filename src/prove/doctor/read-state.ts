@@ -64,7 +64,8 @@ function readCa(path: string): StateFacts['ca'] {
 }
 
 function newestIn(folder: string): number | null {
-  const times = entriesOf(folder).flatMap((name) => {
+  // Workers have journals in folders of their own.
+  const times = entriesOf(folder, true).flatMap((name) => {
     try {
       return [statSync(join(folder, name)).mtimeMs];
     } catch {
@@ -74,9 +75,9 @@ function newestIn(folder: string): number | null {
   return times.length === 0 ? null : Math.max(...times);
 }
 
-function entriesOf(folder: string): string[] {
+function entriesOf(folder: string, recursive = false): string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(folder, { recursive }) as string[];
   } catch {
     return [];
   }

@@ -27,6 +27,8 @@ export interface Audit {
   finish(flow: Arrived & Partial<Forwarded>, outcome: RecordedOutcome): void;
   /** A finished request that another process of this gateway has served and described. */
   take(record: RecordBody): void;
+  /** Whoever watches sees it: another process of this gateway has served it, counted it and written it down. */
+  show(seq: number, record: RecordBody): void;
 }
 
 /** A sandbox that is refused in a loop must not fill the operator's log; the journal has every one. */
@@ -71,12 +73,16 @@ export function createAudit({ journal, metrics, feed, refusals, log, clean }: Au
       // The operational log is the last place where it can be kept.
       if (faults.take()) log.error('a record could not be kept in the journal', { record, error });
     }
+    show(seq, record);
+  };
+  const show = (seq: number, record: RecordBody): void => {
     feed.publish(seq, record);
     if (record.verdict !== 'allowed') refusals?.take(record);
   };
 
   return {
     take,
+    show,
 
     requireJournal() {
       if (journal.healthy) return;

@@ -5,6 +5,8 @@ import type { RecordBody } from './journal/record.ts';
 export type FeedListener = (record: RecordBody & { readonly seq: number }) => void;
 
 export class Feed {
+  /** Called when somebody begins to watch, and when nobody does any more. */
+  onWatched: (() => void) | null = null;
   readonly #listeners = new Set<FeedListener>();
   readonly #maxListeners: number;
 
@@ -22,9 +24,8 @@ export class Feed {
     // A function of its own for each, so that the same one given twice is two listeners.
     const own: FeedListener = (record) => listener(record);
     this.#listeners.add(own);
-    return () => {
-      this.#listeners.delete(own);
-    };
+    if (this.#listeners.size === 1) this.onWatched?.();
+    return () => this.#drop(own);
   }
 
   publish(seq: number, body: RecordBody): void {
@@ -34,8 +35,12 @@ export class Feed {
       try {
         listener(record);
       } catch {
-        this.#listeners.delete(listener);
+        this.#drop(listener);
       }
     }
+  }
+
+  #drop(listener: FeedListener): void {
+    if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.onWatched?.();
   }
 }

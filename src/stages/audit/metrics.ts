@@ -1,6 +1,7 @@
 // Counts what happens, in plain numbers: this is the hot path. How they look to Prometheus is prometheus.ts, which is
 // loaded when somebody asks. The number of series is bounded: verdicts and codes are ours, and sandboxes past the
 // thousandth share one label.
+import type { CarriedCounts } from './carried-counts.ts';
 import { type Counts, durationBounds, type Gauges } from './counts.ts';
 import type { RecordBody } from './journal/record.ts';
 
@@ -59,6 +60,22 @@ export class Metrics implements Counts {
     const known = this.sandboxes.has(sandbox) ? sandbox : 'other';
     add(this.sandboxTokens, known, tokens_in + tokens_out);
     add(this.sandboxDollars, known, cost_usd);
+  }
+
+  /** What another process of this gateway has counted. */
+  add({ sums, maps, durations }: CarriedCounts): void {
+    for (const name of Object.keys(sums) as (keyof typeof sums)[]) this[name] += sums[name];
+    for (const [name, count] of maps.verdicts) add(this.verdicts, name, count);
+    for (const [name, count] of maps.codes) add(this.codes, name, count);
+    for (const [name, count] of maps.incidents) add(this.incidents, name, count);
+    for (const [name, count] of maps.sandboxes) {
+      const known = this.sandboxes.size < this.#maxSandboxes || this.sandboxes.has(name);
+      add(this.sandboxes, known ? name : 'other', count);
+    }
+    const shown = (name: string): string => (this.sandboxes.has(name) ? name : 'other');
+    for (const [name, count] of maps.sandboxTokens) add(this.sandboxTokens, shown(name), count);
+    for (const [name, count] of maps.sandboxDollars) add(this.sandboxDollars, shown(name), count);
+    for (const [index, count] of durations.entries()) this.durations[index]! += count;
   }
 
   /** One attempt to reach an upstream. */

@@ -3,14 +3,19 @@
 import { stat } from 'node:fs/promises';
 import type { PastSpending } from '../../path/exchange/answer-meter.ts';
 import { isMissing, listJournalFiles } from './journal/journal-files.ts';
+import { journalDirectories } from './journal/journal-parts.ts';
 import { readLinesBackwards } from './journal/line-reader.ts';
 import type { AuditRecord } from './journal/record.ts';
 
 /** How encode-line.ts writes that nothing was spent: most records are not worth reading. */
 const nothing = Buffer.from('"tokens_in":0,"tokens_out":0,');
 
-/** Of requests that ended at `sinceMs` (milliseconds since the epoch) or later, the last one first. */
+/** Of requests that ended at `sinceMs` (milliseconds since the epoch) or later, of each journal the last one first. */
 export async function* spentSince(directory: string, sinceMs: number): AsyncGenerator<PastSpending> {
+  for (const one of journalDirectories(directory)) yield* spentIn(one, sinceMs);
+}
+
+async function* spentIn(directory: string, sinceMs: number): AsyncGenerator<PastSpending> {
   for (const { path } of listJournalFiles(directory).reverse()) {
     try {
       // Nothing was added to it since, nor to those before it.

@@ -1,12 +1,12 @@
 // Attack: spend a budget where it is not counted for long: at another gateway or worker, while the store is away and the
 // gateway is killed before it could tell, or before a store that comes back with nothing in it. What was spent stays spent.
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askOnce } from '../../support/budget-ground.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { basic } from '../../support/hand-made-flow.ts';
+import { journalLines } from '../../support/journal-lines.ts';
 import { jsonAnswer } from '../../support/pretend-provider.ts';
 import { RedisServer } from '../../support/redis-server.ts';
 import { type BuiltCommand, buildCommand, type RunningGateway } from '../../support/spawn-gateway.ts';
@@ -90,10 +90,8 @@ async function told(id: string): Promise<number> {
 
 /** How many answers its own journal has. */
 function written({ command }: Place, id: string): number {
-  const folder = join(command.home, 'state', 'journal');
-  const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
-  const lines = files.flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
-  return lines.filter((line) => line.includes(`"sandbox":"${id}"`) && line.includes('"tokens_in":500')).length;
+  const lines = journalLines(join(command.home, 'state', 'journal'));
+  return lines.filter(({ sandbox, tokens_in }) => sandbox === id && tokens_in === 500).length;
 }
 
 async function isAway({ command }: Place): Promise<boolean> {

@@ -186,7 +186,11 @@ export class CalmJournal implements Written {
 }
 
 /** Whether anything of it may have reached the world outside: then it is evidence of its own, however it ended. */
-function wasServed({ verdict, upstream, credential }: RecordBody): boolean {
+export function wasServed({
+  verdict,
+  upstream,
+  credential,
+}: Pick<RecordBody, 'verdict' | 'upstream' | 'credential'>): boolean {
   return verdict === 'allowed' || upstream !== null || credential !== null;
 }
 

@@ -13,6 +13,7 @@ export type JournalFs = Pick<
   | 'writeSync'
   | 'ftruncateSync'
   | 'fsyncSync'
+  | 'fdatasyncSync'
   | 'closeSync'
   | 'unlinkSync'
   | 'fsync'
@@ -135,6 +136,12 @@ export class JournalDisk {
       // EBADF: rotated meanwhile, which syncs by itself.
       if (error !== null && error.code !== 'EBADF') this.#onTrouble('the journal could not be synced', error);
     });
+  }
+
+  /** What is written now is on the disk when this returns. */
+  syncNow(): void {
+    this.#fs.fdatasyncSync(this.#fd);
+    this.#unsynced = false;
   }
 
   close(): void {

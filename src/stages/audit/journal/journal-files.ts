@@ -104,6 +104,28 @@ export function readLetGo(line: Buffer): LetGo | null {
   }
 }
 
+/** Where the journal of a worker stood, in a line of the gateway's own. */
+export interface NotedWorker {
+  readonly worker: number;
+  readonly seq: number;
+  readonly hash: string;
+  readonly time: string;
+  /** Retention has let all of it go. */
+  readonly gone: boolean;
+}
+
+export function readNotedWorker(line: Buffer): NotedWorker | null {
+  if (readNoteKind(line) !== 'worker') return null;
+  try {
+    const { worker, count, hash, time, gone } = JSON.parse(line.toString('utf8')) as Record<string, unknown>;
+    if (!Number.isSafeInteger(worker) || !Number.isSafeInteger(count)) return null;
+    if (typeof hash !== 'string' || typeof time !== 'string') return null;
+    return { worker: worker as number, seq: count as number, hash, time, gone: gone === true };
+  } catch {
+    return null;
+  }
+}
+
 /** How a file begins. `seq` is null when it is empty or does not begin with a record. */
 export function readFirst(path: string): {
   readonly seq: number | null;

@@ -198,6 +198,16 @@ export class Journal {
     else if (this.#state.kind === 'failing') this.#recover();
   }
 
+  /** What was taken so far is on the disk when this returns, unless the disk fails: that becomes the state. */
+  sync(): void {
+    this.flush();
+    try {
+      if (this.healthy) this.#disk?.syncNow();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
   /** Writes, syncs and lets go. Nothing can be appended afterwards. */
   close(): void {
     if (this.#state.kind === 'closed') return;

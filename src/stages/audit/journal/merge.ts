@@ -1,6 +1,7 @@
 // The journals of several gateways as one stream, in the order in which things happened as far as their clocks agree. Every
 // line keeps its bytes, so that each chain can be verified in the merged file too: see verify-merged.ts. Reads alone.
 import { hashLine, isMissing, listJournalFiles, readLink, readTime } from './journal-files.ts';
+import { listWorkerJournals } from './journal-parts.ts';
 import { LineReader, LineTooLongError } from './line-reader.ts';
 import { type Intact, type Verification, verifyJournal } from './verify.ts';
 
@@ -11,6 +12,12 @@ export interface NamedJournal {
 }
 
 export const gatewayName = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** What the workers of a gateway have served is in journals of theirs. */
+export function withWorkers(own: NamedJournal): NamedJournal[] {
+  const workers = listWorkerJournals(own.directory);
+  return [own, ...workers.map(({ worker, directory }) => ({ name: `${own.name}-worker-${worker}`, directory }))];
+}
 
 export async function verifyEach(
   journals: readonly NamedJournal[],

@@ -2,6 +2,7 @@
 // asked, every further one as it is written. Reads the files alone, so it never slows the path down.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMissing, type JournalFile, journalFile, listJournalFiles } from './journal-files.ts';
+import { journalDirectories } from './journal-parts.ts';
 import { LineReader, readLinesBackwards } from './line-reader.ts';
 import type { AuditNote, AuditRecord } from './record.ts';
 
@@ -19,11 +20,34 @@ export interface JournalQuery {
 
 export type JournalEntry = AuditRecord | AuditNote;
 
+/** Of all the journals of a gateway: its own, and those of its workers. */
 export async function* readJournal(directory: string, query: JournalQuery = {}): AsyncGenerator<JournalEntry> {
   const limit = Math.max(0, query.limit ?? 100);
+  const read = await Promise.all(journalDirectories(directory).map((one) => readLast(one, query, limit)));
+  // The first alone is not sorted: within one journal the order is that of the chain.
+  const found = read.length === 1 ? read[0]!.found : read.flatMap((one) => one.found).sort(byTime);
+  yield* found.slice(Math.max(0, found.length - limit));
+  if (query.follow !== true) return;
+  if (read.length === 1) yield* follow(directory, read[0]!.from, query);
+  else yield* followAll(read, query);
+}
+
+interface ReadSoFar {
+  readonly directory: string;
+  /** The last that fit, in their order. */
+  readonly found: readonly JournalEntry[];
+  readonly from: FollowFrom | null;
+}
+
+interface FollowFrom {
+  readonly file: JournalFile;
+  readonly position: number;
+}
+
+async function readLast(directory: string, query: JournalQuery, limit: number): Promise<ReadSoFar> {
   const found: JournalEntry[] = [];
   // Where following goes on: the end of the last whole line that was there when we looked.
-  let from: { readonly file: JournalFile; readonly position: number } | null = null;
+  let from: FollowFrom | null = null;
   for (const file of listJournalFiles(directory).reverse()) {
     if (from !== null && found.length >= limit) break;
     let position = 0;
@@ -41,15 +65,42 @@ export async function* readJournal(directory: string, query: JournalQuery = {}):
     }
     from ??= { file, position };
   }
-  while (found.length > 0) yield found.pop()!;
-  if (query.follow === true) yield* follow(directory, from, query);
+  return { directory, found: found.reverse(), from };
 }
 
-async function* follow(
-  directory: string,
-  from: { readonly file: JournalFile; readonly position: number } | null,
-  query: JournalQuery,
-): AsyncGenerator<JournalEntry> {
+function byTime(a: JournalEntry, b: JournalEntry): number {
+  return a.time < b.time ? -1 : a.time > b.time ? 1 : 0;
+}
+
+/** Each as it comes. When the reader stops, all of them do. */
+async function* followAll(read: readonly ReadSoFar[], query: JournalQuery): AsyncGenerator<JournalEntry> {
+  const stop = new AbortController();
+  const signal = query.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, query.signal]);
+  const streams = read.map(({ directory, from }) => follow(directory, from, { ...query, signal }));
+  const next = new Map(streams.map((stream) => [stream, nextOf(stream)]));
+  try {
+    while (next.size > 0) {
+      const { stream, step } = await Promise.race(next.values());
+      if (step.done === true) next.delete(stream);
+      else {
+        yield step.value;
+        next.set(stream, nextOf(stream));
+      }
+    }
+  } finally {
+    stop.abort();
+    await Promise.allSettled(next.values());
+  }
+}
+
+async function nextOf(stream: AsyncGenerator<JournalEntry>): Promise<{
+  readonly stream: AsyncGenerator<JournalEntry>;
+  readonly step: IteratorResult<JournalEntry>;
+}> {
+  return { stream, step: await stream.next() };
+}
+
+async function* follow(directory: string, from: FollowFrom | null, query: JournalQuery): AsyncGenerator<JournalEntry> {
   let file = from?.file ?? journalFile(directory, 1);
   let reader = await openWhenThere(file.path, from?.position ?? 0, query);
   try {

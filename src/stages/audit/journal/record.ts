@@ -89,7 +89,7 @@ export interface Merged {
 }
 
 /** What the journal says that is no request: of itself (a recovery, records that could not be kept), or of people. */
-export type NoteBody = OwnNote | LetGoNote | CondensedNote | ApprovalNoteBody;
+export type NoteBody = OwnNote | LetGoNote | CondensedNote | WorkerNote | ApprovalNoteBody;
 
 export interface OwnNote {
   readonly time: string;
@@ -111,6 +111,19 @@ export interface LetGoNote {
   /** When the oldest of them was written, and when the newest; null: nobody noted it. */
   readonly from: string | null;
   readonly to: string | null;
+}
+
+/** Where the journal of a worker stood, in the chain of the gateway: one that is taken away or rolled back is missed. */
+export interface WorkerNote {
+  readonly time: string;
+  readonly note: 'worker';
+  readonly text: string;
+  readonly worker: number;
+  /** The number of its last record, and the hash of that; 0: it had none. */
+  readonly count: number;
+  readonly hash: string;
+  /** Retention has let all of it go: the gateway has no such worker any more. */
+  readonly gone: boolean;
 }
 
 /** What a sandbox was refused beyond its share of the journal: how much, and a sample. */

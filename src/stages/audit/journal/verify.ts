@@ -10,9 +10,11 @@ import {
   isMissing,
   type JournalFile,
   listJournalFiles,
+  type NotedWorker,
   readHead,
   readLetGo,
   readLink,
+  readNotedWorker,
   readNoteKind,
   readTime,
 } from './journal-files.ts';
@@ -77,23 +79,43 @@ export type Verification = Intact | Broken;
 /** A journal of small files may turn to a new one under every look; it cannot do so for ever while it is also read. */
 const maxAttempts = 40;
 
+/** A record that something else than this journal remembers, and what the reader is told when it is not there. */
+export interface Pinned {
+  readonly seq: number;
+  readonly hash: string;
+  readonly missing: string;
+}
+
+/** One chain, with what it says about the journals of workers. */
+export interface FollowedChain {
+  readonly found: Verification;
+  readonly noted: readonly NotedWorker[];
+}
+
 export async function verifyJournal(directory: string): Promise<Verification> {
+  return (await followChain(directory)).found;
+}
+
+/** `pinned` must have been written before this is called. */
+export async function followChain(directory: string, pinned: readonly Pinned[] = []): Promise<FollowedChain> {
   for (let attempt = 1; ; attempt++) {
     // The head and what was signed before the files: whatever they name is then already in them.
     const head = readHead(directory);
     const signatures = readSignatures(directory);
     let result: Verification | null = null;
+    const noted: NotedWorker[] = [];
     try {
+      const known = { signed: signatures.ok ? signatures.heads : [], pinned, noted };
       result = signatures.ok
-        ? await walk(head, listJournalFiles(directory), signatures.heads)
+        ? await walk(head, listJournalFiles(directory), known)
         : { ...broken('signature', null, 0, signatures.message), file: 'signatures', line: signatures.line };
     } catch (error) {
       if (!isMissing(error) || attempt === maxAttempts) throw error;
     }
-    if (result?.ok === true) return result;
+    if (result?.ok === true) return { found: result, noted };
     // A gateway that rotates meanwhile takes old files away under our eyes: only a still picture is evidence.
     const still = JSON.stringify(readHead(directory)) === JSON.stringify(head);
-    if (result !== null && (still || attempt === maxAttempts)) return result;
+    if (result !== null && (still || attempt === maxAttempts)) return { found: result, noted };
   }
 }
 
@@ -108,6 +130,14 @@ interface JournalPlace {
   readonly letGo: LetGo | null;
   /** Records that it says were lost. */
   readonly lost: number;
+  readonly worker: NotedWorker | null;
+}
+
+/** What is known of a chain beside it, and where what it says of others is put. */
+interface Known {
+  readonly signed: readonly SignedHead[];
+  readonly pinned: readonly Pinned[];
+  readonly noted: NotedWorker[];
 }
 
 type Places = AsyncGenerator<JournalPlace, number>;
@@ -115,13 +145,16 @@ type Places = AsyncGenerator<JournalPlace, number>;
 async function walk(
   head: Head | null | 'unreadable',
   files: readonly JournalFile[],
-  signed: readonly SignedHead[],
+  known: Known,
 ): Promise<Verification> {
+  const { signed, pinned } = known;
   if (head === 'unreadable') return broken('head', null, 0, 'the head file is not readable as a head: it was edited');
   if (head === null) {
     if (files.length > 0)
       return broken('head', null, 0, 'the head file is missing or empty, so a cut end could not be seen');
     if (signed.length > 0) return cutAfterSigning(signed[0]!, null, 0);
+    const lacking = pinned.find(({ seq }) => seq > 0);
+    if (lacking !== undefined) return cutAfterPin(lacking, null, 0);
     return {
       ok: true,
       records: 0,
@@ -139,7 +172,7 @@ async function walk(
   const gap = findGap(files);
   const lines = readPlaces(gap === null ? files : files.filter((file) => file.number < gap));
   try {
-    return await follow(head, files, gap, lines, signed);
+    return await follow(head, files, gap, lines, known);
   } finally {
     // Closes the file that is being read when a break ends the walk early.
     await lines.return(0);
@@ -151,8 +184,9 @@ async function follow(
   files: readonly JournalFile[],
   gap: number | null,
   lines: Places,
-  signed: readonly SignedHead[],
+  { signed, pinned, noted }: Known,
 ): Promise<Verification> {
+  const pinnedAt = new Map(pinned.map((one) => [one.seq, one]));
   const signedAt = new Map(signed.map((one) => [one.seq, one]));
   let records = 0;
   let letGo: LetGo | null = null;
@@ -188,6 +222,10 @@ async function follow(
     }
     const signature = signedAt.get(place.seq);
     if (signature !== undefined && signature.hash !== place.hash) return notAsSigned(place, signature, records);
+    const pin = pinnedAt.get(place.seq);
+    if (pin !== undefined && pin.hash !== place.hash)
+      return broken('edited', place, records, `record ${place.seq} is another: ${pin.missing}`);
+    if (place.worker !== null) noted.push(place.worker);
     records++;
     last = place;
     letGo = place.letGo ?? letGo;
@@ -212,6 +250,8 @@ async function follow(
   }
   const beyond = signed.find(({ seq }) => seq > lastSeq);
   if (beyond !== undefined) return cutAfterSigning(beyond, last, records);
+  const unpinned = pinned.find(({ seq }) => seq > lastSeq);
+  if (unpinned !== undefined) return cutAfterPin(unpinned, last, records);
   // The head is a file that anybody can write who can delete: what the chain says of retention is what counts.
   if (letGo !== null && firstSeq > letGo.count + 1) {
     const message = `the journal begins with record ${firstSeq}, but retention has let go only those up to ${letGo.count}, as the chain says: files are missing`;
@@ -240,6 +280,11 @@ function notAsSigned(place: JournalPlace, { time }: SignedHead, records: number)
 
 function cutAfterSigning({ seq, time }: SignedHead, last: JournalPlace | null, records: number): Broken {
   const message = `the journal ends with record ${last?.seq ?? 0}, but record ${seq} was signed at ${time}: the end was cut off`;
+  return { ...broken('truncated', last, records, message), seq: (last?.seq ?? 0) + 1 };
+}
+
+function cutAfterPin({ missing }: Pinned, last: JournalPlace | null, records: number): Broken {
+  const message = `the journal ends with record ${last?.seq ?? 0}: ${missing}`;
   return { ...broken('truncated', last, records, message), seq: (last?.seq ?? 0) + 1 };
 }
 
@@ -297,6 +342,7 @@ function placeOf(
     time: readTime(bytes),
     letGo: kind === 'let-go' ? readLetGo(bytes) : null,
     lost: kind === 'lost' ? readCount(bytes) : 0,
+    worker: kind === 'worker' ? readNotedWorker(bytes) : null,
   };
 }
 
@@ -306,7 +352,7 @@ function readCount(bytes: Buffer): number {
 }
 
 function unreadable(file: string, line: number): JournalPlace {
-  return { file, line, seq: -1, prev: '', hash: '', time: null, letGo: null, lost: 0 };
+  return { file, line, seq: -1, prev: '', hash: '', time: null, letGo: null, lost: 0, worker: null };
 }
 
 function missingStart(head: Head, place: JournalPlace): Broken {

@@ -1,11 +1,21 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WorkerChannel } from '../../../../src/gateway/workers/fork-worker.ts';
 import { ServingWorkers } from '../../../../src/gateway/workers/serving-workers.ts';
-import { listenOf } from '../../../../src/gateway/workers/worker-verbs.ts';
+import { listenOf, type WorkerJournalState } from '../../../../src/gateway/workers/worker-verbs.ts';
 
 const silent: number[] = [];
 const workers = new ServingWorkers(({ pid }) => silent.push(pid!));
-const idle = { openConnections: 0, openCircuits: 0 };
+const journal: WorkerJournalState = {
+  healthy: true,
+  reason: '',
+  seq: 5,
+  queued: 0,
+  files: 1,
+  room: 1,
+  head: null,
+  closed: false,
+};
+const idle = { openConnections: 0, openCircuits: 0, journal };
 
 function worker(pid: number) {
   const life = {
@@ -39,10 +49,11 @@ describe('workers that serve', () => {
 
   test('what they have open is what they said last, and nothing when they are gone', () => {
     const [one, other] = [worker(3), worker(4)];
-    workers.noteBeat(one, { openConnections: 3, openCircuits: 1 });
-    workers.noteBeat(other, { openConnections: 4, openCircuits: 0 });
-    workers.noteBeat(one, { openConnections: 2, openCircuits: 1 });
+    workers.noteBeat(one, { ...idle, openConnections: 3, openCircuits: 1 });
+    workers.noteBeat(other, { ...idle, openConnections: 4 });
+    workers.noteBeat(one, { openConnections: 2, openCircuits: 1, journal: { ...journal, seq: 9 } });
     expect([workers.openConnections, workers.openCircuits]).toEqual([6, 1]);
+    expect(workers.journals.slice(-2).map(({ seq }) => seq)).toEqual([9, 5]);
     workers.delete(one);
     expect([workers.openConnections, workers.openCircuits]).toEqual([4, 0]);
   });
