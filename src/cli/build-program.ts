@@ -60,17 +60,23 @@ function commandIn(argv: readonly string[]): string | undefined {
 
 /**
  * `run bash -c x` is `run -- bash -c x`: the first word that is no option of `run` is the command, and all behind it is the
- * command's own. Without this `-c` would be read as an option of ours.
+ * command's own. Without this `-c` would be read as an option of ours. With `exec` that first word is the sandbox: `exec web ls`
+ * and `exec web -- ls` are `exec --in web -- ls`.
  */
 export function withSeparator(argv: readonly string[], program: Command): readonly string[] {
   const at = argv.findIndex((word) => !word.startsWith('-'));
-  const run = program.commands.find((command) => command.name() === 'run');
-  if (at < 0 || argv[at] !== 'run' || run === undefined) return argv;
+  const name = argv[at];
+  const command = program.commands.find((one) => one.name() === name);
+  if (command === undefined || (name !== 'run' && name !== 'exec')) return argv;
   for (let i = at + 1; i < argv.length; i++) {
     const word = argv[i]!;
     if (word === '--') return argv;
-    if (!word.startsWith('-') || word === '-') return [...argv.slice(0, i), '--', ...argv.slice(i)];
-    const option = run.options.find(({ long, short }) => word === long || word === short);
+    if (!word.startsWith('-') || word === '-') {
+      if (name === 'run') return [...argv.slice(0, i), '--', ...argv.slice(i)];
+      const rest = argv.slice(i + 1);
+      return [...argv.slice(0, i), '--in', word, ...(rest[0] === '--' || rest.length === 0 ? rest : ['--', ...rest])];
+    }
+    const option = command.options.find(({ long, short }) => word === long || word === short);
     if (option?.required === true) i++;
   }
   return argv;

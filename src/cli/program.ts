@@ -17,6 +17,14 @@ const commands: CommandTable = [
     ],
   ],
   [
+    'Sandboxes that run:',
+    [
+      ['ps', async () => (await import('./running/ps.ts')).addPsCommand],
+      ['exec', async () => (await import('./running/exec.ts')).addExecCommand],
+      ['stop', async () => (await import('./running/stop.ts')).addStopCommand],
+    ],
+  ],
+  [
     'Policy:',
     [
       ['check', async () => (await import('./check.ts')).addCheckCommand],

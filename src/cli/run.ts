@@ -19,6 +19,7 @@ import { systemSentence } from './terminal/system-error.ts';
 
 interface RunOptions extends RightsOptions {
   readonly id?: string;
+  readonly name?: string;
   readonly launcher?: LauncherName;
   readonly image?: string;
   readonly mount?: string[];
@@ -73,6 +74,7 @@ export function addRunCommand(program: Command, context: CliContext): void {
     )
     .option('--image <IMAGE>', 'run it in this image, with Docker')
     .option('--id <ID>', 'name it yourself (default: a random one)')
+    .option('--name <NAME>', 'what you call it, in `ps`, `exec`, `stop` and `logs`')
     .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
     .option('--gateway', 'join the gateway that runs already, whatever its policy')
     .option('--dashboard', 'serve the dashboard while it runs, and print its address')
@@ -221,6 +223,7 @@ async function asRequest(
     variables: options.env ?? [],
     hideEnvFiles: options.hideEnvFiles === true,
     gitConfig: options.gitConfig,
+    name: options.name,
   });
 }
 

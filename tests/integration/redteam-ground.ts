@@ -87,6 +87,7 @@ function createLeakyLauncher(): Launcher {
             signal: (signal) => void child.kill(signal),
             kill: () => void child.kill('SIGKILL'),
             streams: { stdin, stdout, stderr },
+            exec: () => Promise.reject(new Error('it takes no further commands')),
           };
         },
       };

@@ -26,8 +26,7 @@ export async function gated(plan: SandboxPlan, gate: Gate): Promise<SandboxPlan>
   if (shell === undefined || env === undefined) throw new Error('a gate is a shell and env');
   const files = new Map([...shell.files, ...env.files].map(({ source, target }) => [target, source]));
   const own = [...files].map(([target, source]): Mount => ({ kind: 'read-only', source, target }));
-  const whole = { ...gate.imageEnvironment, ...plan.environment };
-  const changed = Object.entries(whole).filter(([name]) => isChangedByShell.test(name));
+  const changed = changedByShell(plan, gate);
   const withheld = changed.filter(([name]) => isLoaders.test(name)).map(([name]) => [name, '']);
   const through = changed.length > 0 ? [...env.command, ...changed.map(([name, value]) => `${name}=${value}`)] : [];
   const script = gateScript(gate.image, plan.command[0] ?? '', through);
@@ -37,6 +36,20 @@ export async function gated(plan: SandboxPlan, gate: Gate): Promise<SandboxPlan>
     environment: { ...plan.environment, ...Object.fromEntries(withheld) },
     mounts: [...plan.mounts, ...own],
   };
+}
+
+/** What stands before another command in the same container, for a shell to go before it and the environment to be the plan's. */
+export async function gateWords(
+  plan: SandboxPlan,
+  gate: Gate,
+): Promise<{ readonly shell: readonly string[]; readonly through: readonly string[] }> {
+  const [shell, env] = await Promise.all(['sh', 'env'].map(findHostProgram));
+  const values = changedByShell(plan, gate).map(([name, value]) => `${name}=${value}`);
+  return { shell: shell!.at(gate.folder).command, through: [...env!.at(gate.folder).command, ...values] };
+}
+
+function changedByShell(plan: SandboxPlan, { imageEnvironment }: Gate): readonly [string, string][] {
+  return Object.entries({ ...imageEnvironment, ...plan.environment }).filter(([name]) => isChangedByShell.test(name));
 }
 
 /** What a loader does with the image's libraries is for the command, not for a shell that is not of the image. */

@@ -22,7 +22,7 @@ export interface AttachOptions {
  */
 const detachKeys = 'ctrl-^,ctrl-^,ctrl-^,ctrl-^,ctrl-^';
 
-export function attachSandbox(docker: DockerCommand, options: AttachOptions): RunningSandbox {
+export function attachSandbox(docker: DockerCommand, options: AttachOptions): Omit<RunningSandbox, 'exec'> {
   const { holder, name } = options;
   const piped = options.stdio === 'piped';
   const stdio: StdioOptions = piped ? 'pipe' : ['inherit', 'inherit', 'pipe'];

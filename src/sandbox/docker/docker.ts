@@ -20,6 +20,7 @@ import { type SealedMount, sealMounts } from '../files/seal-mounts.ts';
 import { LaunchError, type Launcher, type Mount, type PreparedSandbox, type SandboxPlan } from '../run/sandbox-plan.ts';
 import { dockerCreateArguments, dockerMounts, imageName, lies } from './docker-arguments.ts';
 import { createDockerCommand, type DockerCommand, type DockerOptions } from './docker-command.ts';
+import { execInContainer } from './docker-exec.ts';
 import { gated, openGate } from './docker-gate.ts';
 import { type DockerHolder, startHolder } from './docker-holder.ts';
 import { launcherLabel, removeLeftovers } from './docker-leftovers.ts';
@@ -67,9 +68,11 @@ export function createDockerLauncher(options: DockerLauncherOptions): Launcher {
           try {
             refuseDaemonSocket(plan.mounts, options.environment);
             const folder = `/${holder.name}-gate`;
-            const held = await gated(plan, { folder, image, imageEnvironment: holder.imageEnvironment });
+            const gate = { folder, image, imageEnvironment: holder.imageEnvironment };
+            const held = await gated(plan, gate);
             const { name, seals } = await create(docker, held, { holder, image, labels, user, terminal });
-            const running = attachSandbox(docker, { name, holder, stdio, terminal });
+            const attached = attachSandbox(docker, { name, holder, stdio, terminal });
+            const running = { ...attached, exec: execInContainer(docker, { name, plan, gate }) };
             let over = false;
             const hasEnded = () => over;
             void running.ended.finally(() => {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
 import { type SealedMount, sealMounts } from '../files/seal-mounts.ts';
 import { hasOwnRoot, verifyMounts } from '../files/verify-mounts.ts';
+import { execInNamespace, waitForOrders } from '../hands/exec-in-namespace.ts';
 import { howToInstallBubblewrap } from '../run/bubblewrap-package.ts';
 import { deviceGuards, readOnlyKernelPaths } from '../run/root-precautions.ts';
 import { runningIn } from '../run/running-sandbox.ts';
@@ -57,7 +58,10 @@ export function createBubblewrapLauncher(find = findTool): Launcher {
           });
           const seals = sealMounts(plan.mounts, 'fresh', plan.seals);
           await holder.run(script, { first: options, second: filter, verify: () => verified(holder, seals) });
-          return runningIn(holder, stdio, () => findCommand(holder));
+          return runningIn(holder, stdio, {
+            findCommand: () => findCommand(holder),
+            exec: execInNamespace(holder, plan, () => rootOf(holder)),
+          });
         },
         async discard() {
           holder.kill();
@@ -76,6 +80,7 @@ export function createBubblewrapLauncher(find = findTool): Launcher {
 function commandLine(bwrap: string, plan: SandboxPlan): string {
   const inside = [
     `read -r released <&${again} || exit 125`,
+    ...waitForOrders(plan, again),
     `echo ${quoteForShell(startedMark)} >&2`,
     `exec "$@" 2>&${commandErrors} ${commandErrors}>&- ${again}<&-`,
   ].join('\n');
@@ -105,10 +110,15 @@ async function verified(holder: NamespaceHolder, seals: readonly SealedMount[]):
 /** Of a millisecond or more each: time enough also on a machine that is busy with other things. */
 const maxLooks = 20_000;
 
+/** The reaper has the root of the sandbox, whatever the command does with its own. */
+function rootOf(holder: NamespaceHolder): number | null {
+  const outer = holder.initPid();
+  return outer === null ? null : firstChildOf(outer);
+}
+
 /** bubblewrap, then the reaper that is the sandbox's first process, then the command. */
 function findCommand(holder: NamespaceHolder): number | null {
-  const outer = holder.initPid();
-  const reaper = outer === null ? null : firstChildOf(outer);
+  const reaper = rootOf(holder);
   return reaper === null ? null : firstChildOf(reaper);
 }
 

@@ -34,6 +34,8 @@ export interface NamespaceHolder {
   said(line: string): Promise<boolean>;
   /** The first process of the sandbox's process namespace, as we see it; null when it is gone. */
   initPid(): number | null;
+  /** A line for the one that waits in the sandbox, once the command was started. */
+  order(line: string): void;
   /** Ends every process below the holder. */
   kill(): void;
 }
@@ -130,6 +132,11 @@ async function watch(child: ChildProcess): Promise<NamespaceHolder> {
     over = true;
   };
   ended.then(finish, finish);
+  // What the sandbox would write there is read by nobody.
+  void ended.then(
+    () => go.destroy(),
+    () => go.destroy(),
+  );
 
   const kill = (): void => {
     // No order can come any more: a first process that nothing else ends reads the end of them, and ends.
@@ -149,6 +156,7 @@ async function watch(child: ChildProcess): Promise<NamespaceHolder> {
     kill,
     initPid: () => (over ? null : firstChildOf(child.pid as number)),
     said: (line) => report.until(line, ended),
+    order: (line) => void go.write(`${line}\n`),
     async run(text, inputs) {
       script.end(`${text}\n${endOfScript}`);
       first.end(inputs.first);
@@ -161,7 +169,7 @@ async function watch(child: ChildProcess): Promise<NamespaceHolder> {
         await ended;
         throw error;
       }
-      go.end('\n\n');
+      go.write('\n\n');
       if (!(await report.until(startedMark, ended))) throw cannotSetUp(report.without(readyMark, mountedMark));
     },
   };

@@ -7,6 +7,7 @@ import { isAbsolute, normalize } from 'node:path';
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
 import { sealMounts } from '../files/seal-mounts.ts';
 import { verifyMounts } from '../files/verify-mounts.ts';
+import { execInNamespace } from '../hands/exec-in-namespace.ts';
 import { readOnlyKernelPaths } from '../run/root-precautions.ts';
 import { runningIn } from '../run/running-sandbox.ts';
 import { LaunchError, type Launcher, type Mount } from '../run/sandbox-plan.ts';
@@ -50,9 +51,12 @@ export function createNamespacesLauncher(find = findSystemTool, node = process.e
             second: Buffer.from(JSON.stringify(order)),
             verify,
           });
-          return runningIn(holder, stdio, () => {
-            const init = holder.initPid();
-            return init === null ? null : firstChildOf(init);
+          return runningIn(holder, stdio, {
+            findCommand: () => {
+              const init = holder.initPid();
+              return init === null ? null : firstChildOf(init);
+            },
+            exec: execInNamespace(holder, plan, () => holder.initPid()),
           });
         },
         async discard() {

@@ -2,6 +2,7 @@
 // every capability over its namespaces, lays masks and binds over the host's files, gives all capabilities up, and starts
 // the command in a user namespace below, from where none of it can be undone.
 import { quoteForShell } from '../../kit/text/shell-quote.ts';
+import { waitForOrders } from '../hands/exec-in-namespace.ts';
 import { LaunchError, type Mount, type SandboxPlan } from '../run/sandbox-plan.ts';
 import type { SandboxUser } from '../run/sandbox-user.ts';
 import { commandErrors, firstInput, mountedMark, release, secondInput, startedMark } from './namespace-holder.ts';
@@ -56,7 +57,7 @@ export function goOnAsCommand(plan: SandboxPlan, user: SandboxUser, tools: Comma
     // Looked at from outside before anything else is started; the end of the input means that nobody did.
     `echo ${quoteForShell(mountedMark)} >&2`,
     `read -r released <&${release} || exit 125`,
-    `exec ${words(commandWords(plan, user, tools))} ${release}<&-`,
+    `exec ${words(commandWords(plan, user, tools))}${plan.orders === undefined ? ` ${release}<&-` : ''}`,
   ].join('\n');
 }
 
@@ -64,8 +65,9 @@ function commandWords(plan: SandboxPlan, user: SandboxUser, tools: CommandTools)
   const inside = [
     `cd ${quoteForShell(plan.workingDirectory)} || exit 125`,
     `eval "$(${quoteForShell(tools.cat)} <&${firstInput})"`,
+    ...waitForOrders(plan, release),
     `echo ${quoteForShell(startedMark)} >&2`,
-    `exec "$@" 2>&${commandErrors} ${commandErrors}>&- ${firstInput}<&- ${secondInput}<&-`,
+    `exec "$@" 2>&${commandErrors} ${commandErrors}>&- ${firstInput}<&- ${secondInput}<&- ${release}<&-`,
   ].join('\n');
   return [
     // One is kept: the kernel asks for it of whoever makes a user namespace in which somebody is its uid 0. The command

@@ -5,6 +5,7 @@ import { readOnlyBindOptions } from '../files/mount-options.ts';
 import { sealMounts } from '../files/seal-mounts.ts';
 import { coverSocketFolders } from '../files/socket-folders.ts';
 import { verifyMounts } from '../files/verify-mounts.ts';
+import { execInNamespace } from '../hands/exec-in-namespace.ts';
 import { runningIn } from '../run/running-sandbox.ts';
 import { LaunchError, type Launcher } from '../run/sandbox-plan.ts';
 import { sandboxUser } from '../run/sandbox-user.ts';
@@ -42,9 +43,13 @@ export function createPlainUnshareLauncher(
             if (init !== null) await verifyMounts(init, seals);
           };
           await holder.run(script, { first: plainUnshareEnvironment(plan, tools.env), second: filter, verify });
-          return runningIn(holder, stdio, () => {
-            const init = holder.initPid();
-            return init === null ? null : firstChildOf(init);
+          return runningIn(holder, stdio, {
+            findCommand: () => {
+              const init = holder.initPid();
+              return init === null ? null : firstChildOf(init);
+            },
+            // Its terminals are those of the host.
+            exec: execInNamespace(holder, plan, null),
           });
         },
         async discard() {

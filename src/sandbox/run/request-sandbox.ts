@@ -15,7 +15,16 @@ import type { SandboxRequest } from './start-sandbox.ts';
 export interface RequestedSandbox
   extends Pick<
     SandboxRequest,
-    'command' | 'stdio' | 'registration' | 'workingDirectory' | 'environment' | 'mounts' | 'variables' | 'hideEnvFiles'
+    | 'command'
+    | 'stdio'
+    | 'registration'
+    | 'name'
+    | 'background'
+    | 'workingDirectory'
+    | 'environment'
+    | 'mounts'
+    | 'variables'
+    | 'hideEnvFiles'
   > {
   readonly launcher?: LauncherName | undefined;
   /** Left out: read-only. */
@@ -55,6 +64,8 @@ export async function requestSandbox(requested: RequestedSandbox): Promise<Sandb
     variables: requested.variables,
     hideEnvFiles: requested.hideEnvFiles,
     gitConfig: requested.gitConfig,
+    name: requested.name,
+    background: requested.background === true,
   };
 }
 

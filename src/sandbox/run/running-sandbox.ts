@@ -6,7 +6,7 @@ import type { RunningSandbox, SandboxStdio } from './sandbox-plan.ts';
 export function runningIn(
   holder: NamespaceHolder,
   stdio: SandboxStdio,
-  findCommand: () => number | null,
+  command: Pick<RunningSandbox, 'exec'> & { readonly findCommand: () => number | null },
 ): RunningSandbox {
   const { stdin, stdout } = holder.process;
   const stderr = holder.errors;
@@ -14,10 +14,11 @@ export function runningIn(
     ended: holder.ended,
     signal(signal) {
       // Looked up each time: an id kept from before could be another's by now.
-      const command = findCommand();
-      if (command !== null) killProcess(command, signal);
+      const pid = command.findCommand();
+      if (pid !== null) killProcess(pid, signal);
     },
     kill: holder.kill,
+    exec: command.exec,
     streams: stdio === 'piped' && stdin && stdout && stderr ? { stdin, stdout, stderr } : null,
   };
 }

@@ -23,6 +23,8 @@ export interface SandboxPlan {
   readonly mounts: readonly Mount[];
   /** What the mounts were when they were judged. Left out: the launcher takes them as they are when it is called. */
   readonly seals?: readonly SealedMount[];
+  /** Where orders for further commands are laid, on the host and as the sandbox sees it. Left out: there can be none. */
+  readonly orders?: { readonly folder: string; readonly inside: string };
 }
 
 export type LauncherName = 'bubblewrap' | 'namespaces' | 'docker' | 'unshare';
@@ -56,6 +58,35 @@ export interface RunningSandbox {
   kill(): void;
   /** Null with `terminal`. */
   readonly streams: { readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable } | null;
+  /** Starts another command in it, with the rights of the first and no more. Rejects with a LaunchError. */
+  exec(order: ExecOrder): Promise<ExecutedCommand>;
+}
+
+export interface WindowSize {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** Another command for a sandbox that runs. */
+export interface ExecOrder {
+  readonly command: readonly string[];
+  /** Beside the variables of the first command. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Null: that of the first command. */
+  readonly workingDirectory: string | null;
+  /** A terminal of its own, of the sandbox's; null: three pipes. */
+  readonly terminal: WindowSize | null;
+}
+
+export interface ExecutedCommand {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** Null: at a terminal there is one stream. */
+  readonly stderr: Readable | null;
+  /** As the sandbox says it; 137 when it ended without saying. */
+  readonly ended: Promise<number>;
+  signal(signal: NodeJS.Signals): void;
+  resize(size: WindowSize): void;
 }
 
 /** It cannot be started, and what the user can do about it. */

@@ -12,6 +12,8 @@ import { type MountFlavour, type PlannedMounts, planMounts } from '../files/plan
 import { type SealedMount, sealMounts } from '../files/seal-mounts.ts';
 import type { RequestedMount } from '../files/user-mounts.ts';
 import { orWhatChanged } from '../files/verify-mounts.ts';
+import { ControlServer } from '../hands/control-server.ts';
+import { noteRunning, runningFolder } from '../hands/running-records.ts';
 import { isInPath } from '../namespace/find-tool.ts';
 import { type GitIdentity, quietAgents } from '../stubs/agent-stubs.ts';
 import { layGitFiles, layStubs, readGitIdentity } from '../stubs/lay-files.ts';
@@ -54,6 +56,10 @@ export interface SandboxRequest {
   readonly persistentHome: string | null;
   /** What the user is to be told beside what is found here. */
   readonly notices?: readonly string[];
+  /** What a person calls it. */
+  readonly name?: string | undefined;
+  /** Its terminal is kept by another process, and it runs on without anybody there. */
+  readonly background?: boolean;
   readonly mounts: readonly RequestedMount[];
   /** `NAME` or `NAME=VALUE`. */
   readonly variables: readonly string[];
@@ -118,10 +124,16 @@ export async function startSandbox(
   coming: Promise<SandboxRegistrar> | (() => Promise<SandboxRegistrar>),
 ): Promise<StartedSandbox> {
   const undo: (() => Promise<unknown>)[] = [];
+  const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
+  // Before anything is made: whoever has the name keeps it.
+  const noted = noteRunning(request.stateFolder, {
+    ...{ id, name: request.name ?? null, launcher: request.launcher.name, command: request.command },
+    ...{ workingDirectory: request.workingDirectory, background: request.background === true },
+  });
+  undo.push(async () => noted.end(null));
   const preparing = request.launcher.prepare(request.stdio);
   const before = Promise.all(writableFolders(request).map((folder) => snapshotHostTraps(folder)));
   before.catch(() => {});
-  const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
   try {
     const [prepared, registrar] = await both(preparing, typeof coming === 'function' ? coming() : coming);
     undo.unshift(() => prepared.discard());
@@ -175,14 +187,23 @@ export async function startSandbox(
     let unguarded: readonly string[] = [];
     const ended = running.ended.finally(async () => {
       clearInterval(renewal);
+      await control.then((opened) => opened.close()).catch(() => {});
       // Of git, `unguarded` says it.
       replaced = writer.end().filter((path) => keep.includes(path));
       unguarded = endGuards();
       await Promise.all([registrar.unregister(id).catch(() => {}), folder.remove()]);
     });
+    const all = { ...running, ended };
+    const control = ControlServer.open(join(runningFolder(request.stateFolder), noted.record.socket), all);
+    void ended.then(noted.end, () => noted.end(null));
+    await control.catch(async (error: unknown) => {
+      running.kill();
+      await ended.catch(() => {});
+      throw error;
+    });
+    noted.change({ state: 'running' });
     return {
-      ...running,
-      ended,
+      ...all,
       grant,
       notices,
       review: async () => {
@@ -292,6 +313,8 @@ function finishPlan(
     gitConfig: request.gitConfig ?? 'read-only',
     ignored: planned.standIns.some(({ text }) => text === standInConfig) ? [`/${configFileName}`] : [],
   });
+  const [ordersFolder, orders] = [join(folder.files, 'orders'), join(inside, 'orders')];
+  mkdirSync(ordersFolder, { mode: 0o700 });
   const credentials = new Set(grant.credentials);
   const logins = new Set(grant.logins);
   const own = grant.placeholders ?? [];
@@ -311,6 +334,7 @@ function finishPlan(
   return {
     plan: {
       id: grant.id,
+      orders: { folder: ordersFolder, inside: orders },
       command: request.command,
       workingDirectory,
       environment: environment.variables,

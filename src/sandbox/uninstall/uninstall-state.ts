@@ -21,6 +21,7 @@ const meanings: Readonly<Record<string, string>> = {
   'run.log': 'the log of gateways that `sallyport run` started',
   'run.log.1': 'what was in it before',
   sandboxes: 'what sandboxes were given',
+  running: 'notes and sockets of sandboxes that run',
   home: 'the home that sandboxes with `--home persist` shared, with all that they left in it',
   homes: 'the homes that `--home persist` kept, one for each project, with all that sandboxes left in them',
   gateways: 'state and journals of gateways that ran beside the first',

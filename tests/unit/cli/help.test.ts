@@ -11,6 +11,8 @@ const commands = [
   ['unregister'],
   ['renew'],
   ['list'],
+  ['ps'],
+  ['stop'],
   ['secret', 'set'],
   ['secret', 'list'],
   ['secret', 'rm'],
@@ -58,7 +60,15 @@ describe('every command explains itself', () => {
 
   test('the help of all of it is grouped by task', async () => {
     const { out } = await runWith(['--help']);
-    const groups = ['Work:', 'Policy:', 'Credentials:', 'A gateway of its own:', 'Is it right?', 'This machine:'];
+    const groups = [
+      'Work:',
+      'Sandboxes that run:',
+      'Policy:',
+      'Credentials:',
+      'A gateway of its own:',
+      'Is it right?',
+      'This machine:',
+    ];
     expect(out.match(/^\S.*[:?]$/gm)).toEqual(['Options:', ...groups, 'Examples:', 'Environment:', 'Exit codes:']);
     expect(out).not.toContain('\nCommands:');
     expect(out).not.toMatch(/^ {2}worker/m);
@@ -76,6 +86,9 @@ describe('what stands behind the command of run is its own', async () => {
     ['--json run npm test -- --watch', '--json run -- npm test -- --watch'],
     ['run -- bash -c x', 'run -- bash -c x'],
     ['run --repo a/b -- bash', 'run --repo a/b -- bash'],
+    ['exec web ls -l', 'exec --in web -- ls -l'],
+    ['exec -it -w src web -- ls', 'exec -it -w src --in web -- ls'],
+    ['exec -e A=b -- ls', 'exec -e A=b -- ls'],
     ['run --help', 'run --help'],
     ['run', 'run'],
     ['list --json', 'list --json'],

@@ -1,0 +1,56 @@
+// Joins our terminal, or our standard input and signals, to a command elsewhere. At a terminal every key is the command's; without
+// one a signal to us is passed on.
+
+import type { RemoteCommand } from '../../sandbox/hands/control-client.ts';
+import type { PassedSignal } from '../../sandbox/hands/control-messages.ts';
+import type { Input } from '../cli-context.ts';
+
+const passed: readonly PassedSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
+
+export interface PassedTerminal {
+  readonly tty: boolean;
+  /** Null: the command has none. */
+  readonly input: Input | null;
+}
+
+/** Returns how the terminal is given back. */
+export function passTerminal(remote: RemoteCommand, { tty, input }: PassedTerminal): () => void {
+  const undo: (() => void)[] = [];
+  const on = (signal: NodeJS.Signals, act: () => void): void => {
+    process.on(signal, act);
+    undo.push(() => void process.off(signal, act));
+  };
+  for (const signal of passed) on(signal, () => remote.signal(signal));
+  if (tty) {
+    const resized = (): void =>
+      remote.resize({ rows: process.stdout.rows || 24, columns: process.stdout.columns || 80 });
+    process.stdout.on('resize', resized);
+    undo.push(() => void process.stdout.off('resize', resized));
+  }
+  if (input === null) remote.endInput();
+  else {
+    if (tty) {
+      input.setRawMode?.(true);
+      undo.push(() => void input.setRawMode?.(false));
+    }
+    const take = (chunk: Buffer): void => {
+      if (remote.write(chunk)) return;
+      input.pause();
+      remote.onceTaken(() => input.resume());
+    };
+    const end = (): void => remote.endInput();
+    input.on('data', take);
+    input.on('end', end);
+    input.on('error', end);
+    undo.push(() => {
+      input.off('data', take);
+      input.off('end', end);
+      input.pause();
+      // Nothing is read any more, and what is open must not hold us.
+      input.destroy();
+    });
+  }
+  return () => {
+    for (const step of undo.splice(0)) step();
+  };
+}
