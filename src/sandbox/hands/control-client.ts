@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type ExecOrder, LaunchError, type WindowSize } from '../run/sandbox-plan.ts';
 import type { ControlAnswer, ControlRequest, PassedSignal } from './control-messages.ts';
-import { type Frame, FrameReader, frame, frameKind, words } from './frames.ts';
+import { ControlReader, type Frame, frame, frameKind, words } from './frames.ts';
 import { type RunningRecord, runningFolder } from './running-records.ts';
 
 export interface RemoteCommand {
@@ -101,7 +101,7 @@ export class ControlClient {
 }
 
 function readFrames(socket: Socket, take: (each: Frame) => void): void {
-  const reader = new FrameReader();
+  const reader = new ControlReader();
   socket.on('data', (bytes: Buffer) => {
     try {
       for (const each of reader.take(bytes)) take(each);

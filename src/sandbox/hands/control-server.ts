@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises';
 import { readPeerCredentials } from '../../kit/process/peer-credentials.ts';
 import type { ExecOrder, ExecutedCommand, RunningSandbox } from '../run/sandbox-plan.ts';
 import type { ControlAnswer, ControlRequest } from './control-messages.ts';
-import { type Frame, FrameReader, frame, frameKind, words } from './frames.ts';
+import { ControlReader, type Frame, frame, frameKind, words } from './frames.ts';
 import { stopSandbox } from './stop-sandbox.ts';
 
 /** Callers at the same time; each is a person, or a program of theirs. */
@@ -72,7 +72,7 @@ export class ControlServer {
       return;
     }
     const late = setTimeout(() => socket.destroy(), requestMs);
-    const reader = new FrameReader();
+    const reader = new ControlReader();
     let input: ((frames: readonly Frame[]) => void) | null = null;
     const waiting: Frame[] = [];
     const first = new Promise<Frame>((resolve) => {

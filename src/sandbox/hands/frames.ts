@@ -28,7 +28,7 @@ export function words(message: unknown): Buffer {
   return frame(frameKind.words, Buffer.from(JSON.stringify(message)));
 }
 
-export class FrameReader {
+export class ControlReader {
   #held: Buffer = Buffer.alloc(0);
 
   /** The whole frames that came with these bytes. Throws BrokenFrame. */

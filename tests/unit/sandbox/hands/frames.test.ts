@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   BrokenFrame,
-  FrameReader,
+  ControlReader,
   frame,
   frameKind,
   maxFrameBytes,
@@ -15,7 +15,7 @@ test('frames come out as they went in, however they are cut', () => {
     frame(frameKind.errors, Buffer.alloc(0)),
   ]);
   for (let size = 1; size <= bytes.length; size++) {
-    const reader = new FrameReader();
+    const reader = new ControlReader();
     const found = [];
     for (let at = 0; at < bytes.length; at += size) found.push(...reader.take(bytes.subarray(at, at + size)));
     expect(found.map(({ kind, body }) => [kind, body.toString()])).toEqual([
@@ -29,5 +29,5 @@ test('frames come out as they went in, however they are cut', () => {
 test('a frame that nobody could hold is refused before it is waited for', () => {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(maxFrameBytes + 1, 1);
-  expect(() => new FrameReader().take(head)).toThrow(BrokenFrame);
+  expect(() => new ControlReader().take(head)).toThrow(BrokenFrame);
 });
