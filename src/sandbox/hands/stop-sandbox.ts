@@ -1,9 +1,6 @@
 // Ends a sandbox: asks its command to end, and when that has taken too long ends every process of it.
 import type { RunningSandbox } from '../run/sandbox-plan.ts';
 
-/** As `docker stop` has it. */
-export const usualGraceMs = 10_000;
-
 /** Resolves when every process of it is gone. */
 export async function stopSandbox(
   sandbox: Pick<RunningSandbox, 'signal' | 'kill' | 'ended'>,
