@@ -5,6 +5,7 @@ import { packageVersion } from '../kit/files/package-version.ts';
 import { closeToOwnPrograms, ownPath } from '../kit/process/own-path.ts';
 import type { CompiledPolicy } from '../policy/compiled.ts';
 import { sourceOf } from '../policy/load/policy-source.ts';
+import { systemProxyVariables } from '../policy/schema/proxy-schema.ts';
 import { plainSourcesIn } from '../policy/schema/source-fits.ts';
 import { userKeyPlaces } from '../stages/inject/sources/user-key-places.ts';
 import type { AdminPorts, JoinedRun } from './admin/admin-ports.ts';
@@ -82,7 +83,11 @@ export class Joining {
 
   #whatDiffers({ key, variables }: JoinRequest): string | null {
     const { startedWith, options, policy } = this.#parts;
-    const named = new Set([...policy().credentials.values()].flatMap(({ source }) => variablesOf(source)));
+    const { credentials, upstream } = policy();
+    const named = new Set([...credentials.values()].flatMap(({ source }) => variablesOf(source)));
+    if (upstream.proxy?.login?.kind === 'own')
+      for (const name of variablesOf(upstream.proxy.login.password)) named.add(name);
+    if (upstream.followsVariables) for (const name of systemProxyVariables) named.add(name);
     if (options.userKeys === true)
       for (const { variables, loginVariables } of userKeyPlaces.values())
         for (const name of [...variables, ...loginVariables]) named.add(name);

@@ -1,6 +1,7 @@
 // The nouns of the path. A flow is one request; each stage learns one thing about it and hands on a richer flow:
 // Arrived -> Accepted -> Identified -> Authorized -> Injected -> Forwarded. The types make the order a fact.
 import type { AnswerMeter, Used } from './exchange/answer-meter.ts';
+import type { ClientIdentity } from './exchange/client-identity.ts';
 import type { HeaderList } from './exchange/header-list.ts';
 import type { OutgoingRequest } from './exchange/outgoing-request.ts';
 import type { Wrappable } from './exchange/wrappers.ts';
@@ -169,6 +170,8 @@ export interface Injected extends Authorized {
   readonly outgoing: OutgoingRequest;
   /** Name of the credential that was really put in; null: none. */
   readonly injected: string | null;
+  /** Whom the gateway is for the upstream of this request; absent: nobody. */
+  readonly identity?: ClientIdentity;
   /** The same with another credential, after a 401: what was sent last. Absent: there was one try. */
   readonly renewed?: OutgoingRequest;
 }

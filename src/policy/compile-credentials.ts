@@ -1,8 +1,10 @@
 // `credentials`: names, places and sources, never values. The credentials of presets in use exist even when the
 // document does not mention them (they wait for `sallyport secret set`), so that what the sandbox sends is stripped.
+import { X509Certificate } from 'node:crypto';
 import type { AppPermissions, CredentialSpec, PathPattern, SourceSpec } from './compiled.ts';
 import { isApi } from './effect-places.ts';
-import { ownCredential, presetCredential } from './schema/credential-schema.ts';
+import type { MachineFiles } from './load/machine-files.ts';
+import { presetCredential, wholeOwnCredential } from './schema/credential-schema.ts';
 import type { Findings } from './schema/findings.ts';
 import { appSpecOf, enterprisePlacements, githubApp, ownAppCredential } from './schema/github-app-schema.ts';
 import { checkPlaceholders } from './schema/placeholder-schema.ts';
@@ -24,6 +26,7 @@ export function compileCredentials(
   findings: Findings,
   catalog: PresetCatalog,
   usable: AppPermissions,
+  machine: MachineFiles,
 ): Map<string, CredentialSpec> {
   const compiled = new Map<string, CredentialSpec>();
   for (const name of presetsInUse) {
@@ -54,8 +57,10 @@ export function compileCredentials(
       ? readPresetCredential(known, map, path, findings, usable)
       : 'app' in Object(map)
         ? readOwnApp(name, map, path, findings, catalog, usable)
-        : readOwn(name, map, path, findings);
+        : readOwn(name, map, path, findings, machine);
     if (!spec) continue;
+    const key = keyBeside(spec, map);
+    if (key !== null) compiled.set(key.name, key);
     for (const source of plainSourcesIn(spec.source)) {
       if (source.kind !== 'environment') continue;
       findings.warn(
@@ -151,12 +156,25 @@ function readOwnApp(
   return fromPreset(placed, findings.lineOf(path), appSpecOf(app, host, usable), forced, anonymous);
 }
 
-function readOwn(name: string, entry: unknown, path: string[], findings: Findings): CredentialSpec | null {
-  const checked = findings.check(ownCredential, entry, path);
+function readOwn(
+  name: string,
+  entry: unknown,
+  path: string[],
+  findings: Findings,
+  machine: MachineFiles,
+): CredentialSpec | null {
+  const checked = findings.check(wholeOwnCredential, entry, path);
   if (!checked) return null;
-  const placements = [{ hosts: checked.hosts, paths: checked.paths ?? null, injection: checked.inject }];
-  const source = fittingSource(checked.source ?? memory, placements, null, path, findings);
+  const { client_certificate: certificate, hosts, paths = null } = checked;
+  const placements = [{ hosts, paths, injection: checked.inject ?? { kind: 'certificate' as const } }];
+  const own = checked.inject === undefined ? certificate?.key : checked.source;
+  const source = fittingSource(own ?? memory, placements, null, path, findings);
   if (source === null) return null;
+  if (certificate !== undefined) {
+    const problem = problemOfCertificate(machine.readText(certificate.cert), certificate.cert);
+    if (problem !== null) findings.error([...path, 'client_certificate', 'cert'], problem);
+  }
+  const keyOf = checked.inject === undefined ? name : `${name}${keySuffix}`;
   const strip = placesToStrip(placements);
   return {
     name,
@@ -170,5 +188,29 @@ function readOwn(name: string, entry: unknown, path: string[], findings: Finding
     login: loginWith(source, null),
     source,
     ...(checked.placeholder !== undefined && { placeholder: checked.placeholder }),
+    ...(certificate !== undefined && { clientCertificate: { path: certificate.cert, keyOf } }),
   };
+}
+
+/** Where a credential has a value of its own, the key of its certificate is kept, listed and set under this name. */
+const keySuffix = '.client-key';
+
+function keyBeside(spec: CredentialSpec, entry: unknown): CredentialSpec | null {
+  const { clientCertificate } = spec;
+  if (clientCertificate === undefined || clientCertificate.keyOf === spec.name) return null;
+  const { client_certificate: certificate } = wholeOwnCredential.parse(entry);
+  const { placeholder: _, clientCertificate: __, ...rest } = spec;
+  return { ...rest, name: clientCertificate.keyOf, placements: [], login: null, source: certificate?.key ?? memory };
+}
+
+function problemOfCertificate(text: string | null, path: string): string | null {
+  if (text === null) return `cannot read ${path}: check that it is there and readable by the gateway`;
+  if (text.includes('PRIVATE KEY-----'))
+    return `${path} holds a private key: keep it in a file of its own, for \`key\``;
+  try {
+    new X509Certificate(text);
+    return null;
+  } catch {
+    return `${path} holds no PEM certificate (-----BEGIN CERTIFICATE-----)`;
+  }
 }

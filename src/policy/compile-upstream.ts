@@ -2,11 +2,13 @@
 // a bad file is an error of the document and not of the first request. Never dials anything.
 import { X509Certificate } from 'node:crypto';
 import { isAbsolute, join } from 'node:path';
-import type { CompiledPolicy, ResolveEntry } from './compiled.ts';
+import type * as z from 'zod';
+import type { CompiledPolicy, ResolveEntry, UpstreamProxy } from './compiled.ts';
 import { parseHostPattern } from './host-pattern.ts';
 import type { MachineFiles } from './load/machine-files.ts';
 import type { Findings } from './schema/findings.ts';
-import { resolveTarget, rootFiles, upstreamProxy, upstreamSection } from './schema/settings-schema.ts';
+import { plainProxy, systemProxy, writtenProxy } from './schema/proxy-schema.ts';
+import { resolveTarget, rootFiles, upstreamSection } from './schema/settings-schema.ts';
 
 export function compileUpstream(
   value: unknown,
@@ -15,12 +17,25 @@ export function compileUpstream(
   findings: Findings,
 ): CompiledPolicy['upstream'] {
   const checked = findings.check(upstreamSection, value ?? {}, ['upstream']);
-  const proxy = checked?.proxy ?? null;
   return {
     resolve: compileResolve(checked?.resolve, findings),
     extraRoots: compileRoots(checked?.ca, ['upstream', 'ca'], directory, machine, findings),
-    proxy: proxy === null ? null : (findings.check(upstreamProxy, proxy, ['upstream', 'proxy']) ?? null),
+    proxy: compileProxy(checked?.proxy ?? null, machine, findings),
+    ...(checked?.proxy === 'system' && { followsVariables: true }),
   };
+}
+
+function compileProxy(value: unknown, machine: MachineFiles, findings: Findings): UpstreamProxy | null {
+  const place = ['upstream', 'proxy'];
+  if (value === null) return null;
+  if (value !== 'system') {
+    const schema: z.ZodType<UpstreamProxy> = typeof value === 'string' ? plainProxy : writtenProxy;
+    return findings.check(schema, value, place) ?? null;
+  }
+  const found = systemProxy(machine.env);
+  if (typeof found !== 'string') return found;
+  findings.error(place, found);
+  return null;
 }
 
 /** The text of the PEM files that `value`, at this place of the document, names. */

@@ -80,7 +80,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const effects = { bot: effectsOf(github?.effects.bot), user: effectsOf(github?.effects.user) };
   const asks = { bot: asksOf(github?.effects.bot), user: asksOf(github?.effects.user) };
   const usable = permissionsFor([...effects.bot, ...effects.user]);
-  const named = compileCredentials(document.credentials, allow.presets, findings, input.catalog, usable);
+  const named = compileCredentials(document.credentials, allow.presets, findings, input.catalog, usable, input.machine);
   const credentials = placeAllowedEffects(named, allow.rules, input.catalog);
   const listen = compileListen(document.listen, findings);
   const policy = compilePolicySection(document.policy, findings);

@@ -73,7 +73,9 @@ export type Injection =
   /** In a field of a form. */
   | { readonly kind: 'form'; readonly field: string }
   /** The body is signed with it. */
-  | { readonly kind: 'hmac'; readonly hmac: HmacSignature };
+  | { readonly kind: 'hmac'; readonly hmac: HmacSignature }
+  /** In no request: it is the key of the client certificate. */
+  | { readonly kind: 'certificate' };
 
 /** How a body is signed. What the formats of services prescribe is filled in. */
 export interface HmacSignature {
@@ -222,6 +224,13 @@ export interface TokenEndpoints {
 /** Whose client reads the answer, and which of its questions it is. */
 export type TokenAnswer = 'claude' | 'chatgpt' | 'chatgpt-accounts' | 'google' | 'google-tokeninfo' | 'generic';
 
+export interface ClientCertificate {
+  /** The certificate and those between it and its CA, PEM. Absolute. */
+  readonly path: string;
+  /** The credential whose value is its private key: this one, or one beside it. */
+  readonly keyOf: string;
+}
+
 /** Where a sandbox finds the placeholder of a credential, as the operator wrote it. */
 export interface PlaceholderSpec {
   readonly variables: readonly string[];
@@ -235,6 +244,8 @@ export interface CredentialSpec {
   readonly name: string;
   readonly line: number | null;
   readonly placements: readonly Placement[];
+  /** What the gateway shows to the hosts of this credential, and only for requests that it goes with. */
+  readonly clientCertificate?: ClientCertificate;
   /** Left out: what its preset brings, which for a credential of one's own is none. */
   readonly placeholder?: PlaceholderSpec;
   /** Lower-case header names and query parameters in which this provider's clients send auth: always removed. */
@@ -264,6 +275,23 @@ export interface SecretSettings {
   /** How large a body may be that a credential goes into, or that is signed with one. */
   readonly injectedBodyBytes: number;
 }
+
+/** The operator's own HTTP proxy, which is the way out. */
+export interface UpstreamProxy {
+  readonly host: string;
+  readonly port: number;
+  /** It is told names and resolves them itself: nothing here judges where they lead. */
+  readonly byName: boolean;
+  /** Hosts that are reached without it. */
+  readonly except: readonly HostPattern[];
+  /** Null: it asks for none. */
+  readonly login: ProxyLogin | null;
+}
+
+export type ProxyLogin =
+  | { readonly kind: 'own'; readonly username: string; readonly password: PlainSource }
+  /** In the address that this variable of the gateway holds. */
+  | { readonly kind: 'variable'; readonly variable: string };
 
 export interface BlockedApiPattern {
   /** e.g. `policy.blocked_api_patterns.DELETE[0]` */
@@ -355,7 +383,9 @@ export interface CompiledPolicy {
     readonly resolve: readonly ResolveEntry[];
     /** PEM text of extra roots. */
     readonly extraRoots: readonly string[];
-    readonly proxy: { readonly host: string; readonly port: number } | null;
+    readonly proxy: UpstreamProxy | null;
+    /** The proxy is the one that variables of the gateway name, or none while none does. */
+    readonly followsVariables?: boolean;
   };
   readonly audit: {
     readonly maxFileBytes: number;

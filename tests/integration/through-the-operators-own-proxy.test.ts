@@ -59,7 +59,10 @@ beforeAll(async () => {
   gateway = await startTestGateway({
     allow: [{ host }, { host: 'tunnel.example', tunnel: true }, { host: 'plain.example', plain_http: true }],
     credentials: { mine: { hosts: [host], inject: { bearer: true } } },
-    upstream: { ca: ca.path, proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` },
+    upstream: {
+      ca: ca.path,
+      proxy: { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, connect: 'name' },
+    },
   });
   await gateway.register();
   await gateway.setSecret('mine', realKey);
@@ -123,7 +126,7 @@ describe("the operator's own proxy is asked for every connection", () => {
   });
 
   test.each([
-    ['says no', 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n', 'refused far.example:443 with status 403'],
+    ['says no', 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n', 'refused a way to far.example with status 403'],
     ['says nothing', '', 'closed the connection'],
     ['speaks no HTTP', 'hello\r\n\r\n', 'no readable answer'],
     ['puts bytes of its own into the tunnel', 'HTTP/1.1 200 OK\r\n\r\nsurprise', 'bytes of its own'],

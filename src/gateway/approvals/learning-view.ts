@@ -25,7 +25,7 @@ const learning: AllowRule = {
 /** Why nothing can be learned under this policy, in words; null: it can. */
 export function whyNoLearning({ upstream }: CompiledPolicy): string | null {
   // The names are resolved by that proxy (docs/adr/005): what it finds inside cannot be told from what is public.
-  return upstream.proxy === null
+  return upstream.proxy === null || !upstream.proxy.byName
     ? null
     : 'upstream.proxy resolves the names, so the gateway cannot see whether an unknown host is public';
 }

@@ -34,6 +34,7 @@ import type { SandboxRegistry } from '../../stages/identify/registry/registry.ts
 import type { InjectStage } from '../../stages/inject/inject-stage.ts';
 import { LfsTicketStore } from '../../stages/inject/lfs/lfs-ticket-store.ts';
 import { LfsTicketVault } from '../../stages/inject/lfs/lfs-ticket-vault.ts';
+import { openProxyLogin } from '../../stages/inject/proxy-login.ts';
 import type { KnownSecrets } from '../../stages/inject/scrub/known-secrets.ts';
 import type { SecretStore } from '../../stages/inject/secret-store.ts';
 import type { ApprovalsInForce } from '../approvals/approvals-in-force.ts';
@@ -119,6 +120,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
       instance,
       environmentRoots: environmentRoots(),
       onDial: parts.onDial,
+      proxyLogin: openProxyLogin(policy, parts.env, known),
       keptUpstreams: roomForKept(openFileLimit()),
       onCircuit: ({ change, ...detail }) => {
         if (change === 'opened') log.warn('the gateway stops calling an upstream for now', detail);

@@ -76,7 +76,7 @@ export function describeControls({
     control('scrub', policy.secrets.scrub && scrubWorks(), scrubDetail(policy)),
     control('outbound', outbound, outboundDetail(policy)),
     control('memory', seal.live, seal.detail),
-    control('addresses', upstream.proxy === null, addressDetail(pinned, upstream.proxy)),
+    control('addresses', upstream.proxy?.byName !== true, addressDetail(pinned, upstream.proxy)),
     control('tls', true, `leaves by ${ca.subject}; upstream certificates always verified`),
     control('limits', true, limitDetail(limits)),
     control('budgets', true, budgetDetail(policy.budgets)),
@@ -163,8 +163,9 @@ function storeDetail({ name, away }: ControlSources['store']): string {
 }
 
 function addressDetail(pinned: number, proxy: CompiledPolicy['upstream']['proxy']): string {
-  if (proxy !== null) return `names are resolved by the upstream proxy ${proxy.host}:${proxy.port}: not judged here`;
-  return `public addresses only${pinned > 0 ? `, and ${pinned} pinned by upstream.resolve` : ''}`;
+  if (proxy?.byName) return `names are resolved by the upstream proxy ${proxy.host}:${proxy.port}: not judged here`;
+  const by = proxy === null ? '' : `, through the proxy ${proxy.host}:${proxy.port}`;
+  return `public addresses only${pinned > 0 ? `, and ${pinned} pinned by upstream.resolve` : ''}${by}`;
 }
 
 function control(name: string, live: boolean, detail: string): LiveControl {

@@ -107,6 +107,8 @@ function formOf(injection: Injection): string {
       return `the parameter ${injection.parameter}`;
     case 'sigv4':
       return 'a signature (AWS Signature Version 4)';
+    case 'certificate':
+      return 'the key of a client certificate';
     case 'path':
       return injection.pattern === null ? 'a part of the path' : `a part of the path ${injection.pattern}`;
     case 'json':

@@ -81,7 +81,10 @@ export function explainGateway({ listen, upstream, store, audit, githubHosts, gi
     sentences.push(`${host.text} is reached at ${address}${port === null ? '' : ` port ${port}`}.`);
   }
   if (upstream.proxy !== null) {
-    sentences.push(`The way out is the proxy ${upstream.proxy.host}:${upstream.proxy.port}.`);
+    const { host, port, byName, except } = upstream.proxy;
+    const without = except.length === 0 ? '' : `, but for ${except.map(({ text }) => text).join(', ')}`;
+    const judged = byName ? ' It resolves the names: nothing here judges where they lead.' : '';
+    sentences.push(`The way out is the proxy ${host}:${port}${without}.${judged}`);
   }
   if (upstream.extraRoots.length > 0) {
     sentences.push(`Beside the system's roots, ${upstream.extraRoots.length} of the operator's are trusted.`);

@@ -184,7 +184,8 @@ function explainCredentials(
   sandbox: ExplainedSandbox,
   options: ExplainOptions & { readonly full: boolean },
 ): string[] {
-  const all = [...credentials.values()];
+  // The key of a certificate is said with the credential that shows it.
+  const all = [...credentials.values()].filter(({ placements }) => placements.length > 0);
   const isIts = ({ name }: CredentialSpec): boolean => sandbox.credentials?.includes(name) ?? true;
   const its = all.filter(isIts);
   if (its.length === 0) return ['The sandbox may use no credential: its requests go out without one.'];
@@ -199,11 +200,14 @@ function explainCredentials(
   return sentences;
 }
 
-/** Where the sandbox finds what stands for it. */
-function standIn({ placeholder }: CredentialSpec): string {
-  if (placeholder === undefined) return '';
+/** Where the sandbox finds what stands for it, and what goes with it. */
+function standIn({ placeholder, clientCertificate, placements }: CredentialSpec): string {
+  const isMore =
+    clientCertificate !== undefined && placements.some(({ injection }) => injection.kind !== 'certificate');
+  const shown = isMore ? ' The gateway shows a client certificate with it.' : '';
+  if (placeholder === undefined) return shown;
   const file = placeholder.file === null ? [] : [`~/${placeholder.file.path}`];
-  return ` The sandbox finds a placeholder for it in ${names([...placeholder.variables, ...file], true)}.`;
+  return `${shown} The sandbox finds a placeholder for it in ${names([...placeholder.variables, ...file], true)}.`;
 }
 
 function stateOf(spec: CredentialSpec, { isSet, audience }: ExplainOptions): string {

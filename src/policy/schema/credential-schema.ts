@@ -19,7 +19,7 @@ import {
   textRead,
   yesOrNo,
 } from './schema.ts';
-import { literalProblem, source } from './source-schema.ts';
+import { literalProblem, plainSource, source } from './source-schema.ts';
 
 /** A credential whose hosts and form a preset knows. */
 export const presetCredential = strictKeys(
@@ -40,19 +40,44 @@ export const presetCredential = strictKeys(
       : null),
 );
 
+const clientCertificate = strictKeys({
+  cert: z
+    .string({ error: 'write the absolute path of a PEM file' })
+    .startsWith('/', { error: 'write the absolute path of the file, from /' }),
+  /** Checked as a source of its own, in its own place. */
+  key: z.lazy(() => plainSource).optional(),
+});
+
 /** A credential of the user's own. */
 export const ownCredential = strictKeys(
   {
     hosts: oneOrMany(hostPattern),
     paths: listOf(pathPattern, '["/v1/**"]').optional(),
-    inject: injection,
+    inject: injection.optional(),
     anonymous: yesOrNo.optional(),
     companions: companions.optional(),
     source: source.optional(),
     placeholder: placeholderKeys.optional(),
+    client_certificate: clientCertificate.optional(),
   },
   literalProblem,
 );
+
+/** What goes with what: a credential goes out in a form, or is the key of a certificate, or both. */
+export const wholeOwnCredential = ownCredential.superRefine((one, context) => {
+  const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
+  if (one.inject === undefined && one.client_certificate === undefined) {
+    refuse('inject', 'write how it goes out: inject: {bearer: true}, or client_certificate: {cert: F, key: SOURCE}');
+  } else if (one.inject === undefined && one.source !== undefined) {
+    refuse(
+      'source',
+      'there is no `inject` that it could go into: the key of the certificate is client_certificate.key',
+    );
+  }
+  if (one.inject?.kind === 'sigv4' && one.client_certificate !== undefined) {
+    refuse('client_certificate', 'AWS asks for no certificate: leave it out');
+  }
+});
 
 const tokenEndpoint = strictKeys({
   host: hostName,

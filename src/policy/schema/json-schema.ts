@@ -9,6 +9,7 @@ import { injectionKinds } from './inject-schema.ts';
 import { type KeyWords, keyWords } from './key-words.ts';
 import { budgetsSection, limitsSection } from './limit-schema.ts';
 import { loadPresets } from './presets.ts';
+import { plainProxy, proxyKeys } from './proxy-schema.ts';
 import { runSection } from './run-schema.ts';
 import { allowPreset, allowRule } from './schema.ts';
 import {
@@ -23,7 +24,6 @@ import {
   resolveTarget,
   rootFiles,
   secretsSection,
-  upstreamProxy,
   upstreamSection,
 } from './settings-schema.ts';
 import {
@@ -165,6 +165,7 @@ const refWithWords = (name: string): JsonSchema => ({ allOf: [ref(name)] });
 const parts: Readonly<Record<string, () => JsonSchema>> = {
   'allow[].preset': () => refWithWords('preset'),
   'credentials.*.source': () => refWithWords('source'),
+  'credentials.*.client_certificate.key': () => refWithWords('plainSource'),
   'credentials.*.app': () => made(githubApp),
   'credentials.*.app.private_key': () => refWithWords('plainSource'),
   'source.age': () => made(ageKeys),
@@ -181,7 +182,8 @@ const parts: Readonly<Record<string, () => JsonSchema>> = {
   'store.ca': () => made(rootFiles),
   'upstream.ca': () => ({ anyOf: [made(rootFiles), { type: 'null' }] }),
   'upstream.resolve': () => ({ type: ['object', 'null'], additionalProperties: made(resolveTarget) }),
-  'upstream.proxy': () => ({ ...made(upstreamProxy), type: ['string', 'null'] }),
+  'upstream.proxy': () => ({ anyOf: [{ const: 'system' }, made(plainProxy), made(proxyKeys), { type: 'null' }] }),
+  'upstream.proxy.password': () => refWithWords('plainSource'),
   'github.effects.*.allow[]': () => ref('effect'),
   'github.effects.*.ask[]': () => ref('effect'),
   'github.effects.*.block[]': () => ref('effect'),
@@ -206,6 +208,8 @@ const forms: Readonly<Record<string, string>> = {
   'git.hosts': host,
   // The scheme of an address may be in upper case.
   'upstream.proxy': '^[Hh][Tt][Tt][Pp]://',
+  'upstream.proxy.url': '^[Hh][Tt][Tt][Pp]://',
+  'upstream.proxy.except': host,
   'source.oauth.token_url': '^[Hh][Tt][Tt][Pp][Ss]://',
 };
 

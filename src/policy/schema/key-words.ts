@@ -105,6 +105,15 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     'token = "{placeholder}"\n',
   ],
   'credentials.*.placeholder.prefix': ['What the placeholder begins with, for clients that look at it.', 'sk_live_'],
+  'credentials.*.client_certificate': 'The client certificate that its hosts are shown (mutual TLS).',
+  'credentials.*.client_certificate.cert': [
+    'The absolute path of the certificate, with those between it and its CA, in PEM.',
+    '/etc/bank/client.pem',
+  ],
+  'credentials.*.client_certificate.key': [
+    'Where its private key comes from; left out: `sallyport secret set NAME`.',
+    { file: '/run/secrets/bank-key' },
+  ],
   'credentials.*.app': 'A GitHub App, whose tokens are minted for each sandbox.',
   'credentials.*.app.id': ['The App ID or the client ID, as the settings page of the App shows it.', 123456],
   'credentials.*.app.private_key': ['Where the private key of the App comes from.', { file: '/run/secrets/app.pem' }],
@@ -259,7 +268,17 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     { 'internal.example.com': '10.0.0.7:8443' },
   ],
   'upstream.ca': ["PEM files with more roots beside the system's, relative to this file.", 'corp-ca.pem'],
-  'upstream.proxy': ['A proxy to go through, without user name or password.', 'http://proxy.example.com:3128'],
+  'upstream.proxy': [
+    'A proxy to go through: its address, a map with a login, or `system` for what HTTPS_PROXY and NO_PROXY say.',
+    'http://proxy.example.com:3128',
+    'system',
+  ],
+  'upstream.proxy.url': ['The address of the proxy, without user name or password.', 'http://proxy.example.com:3128'],
+  'upstream.proxy.username': ['The user name for the proxy.', 'gateway'],
+  'upstream.proxy.password': ['Where the password for the proxy comes from.', { file: '/run/secrets/proxy' }],
+  'upstream.proxy.connect':
+    'What it is asked for: the `address` that was resolved and judged here, or the `name`, which it then resolves and nobody judges.',
+  'upstream.proxy.except': ['Hosts that are reached without it.', ['intern.example.com']],
 
   audit: 'The journal.',
   'audit.max_file_bytes': 'How large one file grows before the next is begun.',

@@ -4,7 +4,6 @@ import { isIP } from 'node:net';
 import * as z from 'zod';
 import { type GithubEffect, githubEffects } from '../../path/github-effects.ts';
 import { defaultBlockedApiPatterns, parseBlockedApiPattern } from '../blocked-api.ts';
-import { parseHostName } from '../host-pattern.ts';
 import type { Parsed } from './parsed.ts';
 import { hostName, methodName, oneOrMany, strictKeys, textRead, wholeNumber } from './schema.ts';
 
@@ -59,24 +58,6 @@ export function parseResolveTarget(text: string): Parsed<ResolveTarget> {
     return { problem: 'write an address such as 127.0.0.1, 127.0.0.1:9443 or "[::1]:9443"' };
   }
   return { value: { address, port } };
-}
-
-/** `http://host:port`, nothing more: credentials do not belong into this file. */
-export function parseUpstreamProxy(text: string): Parsed<HostAndPort> {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return { problem: 'write http://proxy.example.com:3128' };
-  }
-  if (url.protocol !== 'http:') return { problem: 'only plain http:// proxies are spoken to: write http://host:port' };
-  if (url.username !== '' || url.password !== '') {
-    return { problem: 'no user name or password in this file: write http://host:port alone' };
-  }
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') return { problem: 'write http://host:port alone' };
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) === 0 && 'problem' in parseHostName(host)) return { problem: 'write http://proxy.example.com:3128' };
-  return { value: { host, port: url.port === '' ? 80 : Number(url.port) } };
 }
 
 const listenAddress = textRead(parseListenAddress, 'an address such as 127.0.0.1:8080');
@@ -193,6 +174,5 @@ const part = z.unknown().optional();
 export const upstreamSection = strictKeys({ resolve: part, ca: part, proxy: part });
 
 export const resolveTarget = textRead(parseResolveTarget, 'an address such as "127.0.0.1:9443"');
-export const upstreamProxy = textRead(parseUpstreamProxy, 'http://proxy.example.com:3128');
 const pemPath = 'write the path of a PEM file';
 export const rootFiles = oneOrMany(z.string({ error: pemPath }).min(1, { error: pemPath }));

@@ -4,6 +4,7 @@
 import type { Sweeper } from '../../kit/sweeper.ts';
 import { enrich } from '../../path/enrich.ts';
 import { ClientGone } from '../../path/exchange/client-gone.ts';
+import type { ClientIdentity } from '../../path/exchange/client-identity.ts';
 import type { OwnAnswer } from '../../path/exchange/outgoing-request.ts';
 import { addWrapper, wrappedExchange } from '../../path/exchange/wrappers.ts';
 import type { Forwarded, Injected } from '../../path/flow.ts';
@@ -139,7 +140,10 @@ class Forwarder {
     // Kept apart by what was offered: an HTTP/2 client must not inherit a connection that HTTP/1.1 was asked for on.
     const offered = flow.wrapped.form === 'wire' ? 'h1' : 'h2';
     const { scheme, host, port } = originOf(flow);
-    const key = `${flow.sandbox.id} ${offered} ${scheme}://${host}:${port}`;
+    const identity = identityFor(flow);
+    // Guards: threats.md T143. A connection is whom it was opened as: who may not be that gets another.
+    const as = identity === null ? '' : ` as ${identity.id}`;
+    const key = `${flow.sandbox.id} ${offered} ${scheme}://${host}:${port}${as}`;
     const kept = offered === 'h1' ? this.#idleH1(key) : this.#liveH2(key);
     if (kept === null) return this.#sendAnew(key, flow, settings);
     return this.#relay(kept, flow, settings).catch((error: unknown) => this.#onceMore(error, key, flow, settings));
@@ -196,7 +200,9 @@ class Forwarder {
 
   async #dialH1(key: string, origin: Origin, flow: Injected): Promise<Upstream> {
     const { era } = this.#pool;
-    const dialled = await this.circuits.dial(flow, () => this.#dialler.dial(origin, ['http/1.1'], flow.sandbox.id));
+    const dialled = await this.circuits.dial(flow, () =>
+      this.#dialler.dial(origin, ['http/1.1'], flow.sandbox.id, identityFor(flow)),
+    );
     return { h1: new H1Upstream(key, dialled, this.#sweeper, era) };
   }
 
@@ -207,7 +213,8 @@ class Forwarder {
       // Where the upstream turns out to speak HTTP/1.1 a connection carries one request: everyone dials for themselves.
       return 'h2' in upstream ? upstream : this.#dialH1(key, origin, flow);
     }
-    const dial = (): Promise<Dialled> => this.#dialler.dial(origin, ['h2', 'http/1.1'], flow.sandbox.id);
+    const dial = (): Promise<Dialled> =>
+      this.#dialler.dial(origin, ['h2', 'http/1.1'], flow.sandbox.id, identityFor(flow));
     const { era } = this.#pool;
     const dialling = this.circuits.dial(flow, dial).then((dialled): Upstream => {
       const isCurrent = this.#dialling.get(key) === dialling;
@@ -247,6 +254,11 @@ class Forwarder {
 /** From here on nothing is put around it any more. */
 function wrappedUp(flow: Injected): Wrapped {
   return enrich(flow, { wrapped: wrappedExchange(flow) });
+}
+
+/** For the host of its credential: what goes elsewhere (the storage behind LFS) is sent by nobody. */
+function identityFor({ identity, outgoing }: Injected): ClientIdentity | null {
+  return outgoing.origin === null ? (identity ?? null) : null;
 }
 
 /** Nobody else is asked. */

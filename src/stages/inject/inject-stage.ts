@@ -12,7 +12,14 @@ import { addWrapper, type Wrap, wrappedExchange } from '../../path/exchange/wrap
 import type { Authorized, Injected } from '../../path/flow.ts';
 import { reveal, type Secret } from '../../path/secret.ts';
 import type { Stage } from '../../path/stage.ts';
-import type { CompiledPolicy, CredentialSpec, Injection, TokenEndpoint } from '../../policy/compiled.ts';
+import type {
+  ClientCertificate,
+  CompiledPolicy,
+  CredentialSpec,
+  Injection,
+  TokenEndpoint,
+} from '../../policy/compiled.ts';
+import { ClientIdentities } from './client-identities.ts';
 import { ExplainedLogin } from './explain-login.ts';
 import { type CredentialPlan, type HostPlan, HostPlans } from './host-plan.ts';
 import { checkedInjection, headerSafe, missing } from './injection-checks.ts';
@@ -77,6 +84,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
   readonly #secrets: Secrets;
   readonly #parts: InjectParts;
   readonly #plans = new HostPlans();
+  readonly #identities = new ClientIdentities();
 
   /** `policy` yields the one in force. */
   constructor(policy: () => CompiledPolicy, secrets: Secrets, parts: InjectParts = {}) {
@@ -114,6 +122,8 @@ export class InjectStage implements Stage<Authorized, Injected> {
     const chosen = plan.credentials.get(permission.credential);
     if (chosen === undefined) throw missing(permission.credential, null);
     const injection = checkedInjection(flow, chosen);
+    const { clientCertificate } = chosen.spec;
+    if (clientCertificate !== undefined) return this.#withCertificate(flow, plan, chosen, injection, clientCertificate);
     const secret = this.#secrets.resolve(permission.credential, flow);
     if (secret instanceof Promise) return secret.then((ready) => this.#settle(flow, plan, chosen, injection, ready));
     return this.#settle(flow, plan, chosen, injection, secret);
@@ -255,6 +265,30 @@ export class InjectStage implements Stage<Authorized, Injected> {
     };
     const renew = renewed === undefined ? null : again;
     return new OutgoingRequest(query === null ? path : `${path}?${query}`, headers, { scrub, renew });
+  }
+
+  /** The upstream is shown a certificate, and gets what goes with it. */
+  async #withCertificate(
+    flow: Authorized,
+    plan: HostPlan,
+    chosen: CredentialPlan,
+    injection: Injection,
+    certificate: ClientCertificate,
+  ): Promise<Injected> {
+    const { spec } = chosen;
+    const key = await this.#secrets.resolve(certificate.keyOf, flow);
+    if (key === null && !spec.anonymous) throw missing(certificate.keyOf, { ...spec, name: certificate.keyOf });
+    const identity = key === null ? null : this.#identities.of(spec.name, certificate, key);
+    if (injection.kind !== 'certificate') {
+      const secret = await this.#secrets.resolve(spec.name, flow);
+      const settled = await this.#settle(flow, plan, chosen, injection, secret);
+      return identity === null ? settled : enrich(settled, { identity });
+    }
+    const scrub = this.#openScrub();
+    const target = outgoingTarget(flow, outgoingQuery(flow, plan));
+    const outgoing = new OutgoingRequest(target, this.#headFor(flow, chosen, scrub), { scrub });
+    if (identity === null) return enrich(flow, { outgoing, injected: null });
+    return enrich(flow, { outgoing, injected: spec.name, identity });
   }
 
   /** Into the body, or over it: there is no second try with another one, because the body went out with this. */

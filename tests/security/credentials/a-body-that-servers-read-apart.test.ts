@@ -69,6 +69,7 @@ describe('JSON that is read in two ways, or is none', () => {
     ['another charset', json('{"auth":{}}', 'application/json; charset=utf-16')],
     ['two types', typedBody('{"auth":{}}', 'application/json\r\nContent-Type: text/plain')],
     ['compressed', typedBody(gzipSync('{"auth":{}}'), 'application/json\r\nContent-Encoding: gzip')],
+    ['said to be compressed', typedBody('{"auth":{}}', 'application/json\r\nContent-Encoding: gzip')],
     ['no body', Buffer.from('\r\n')],
   ])('%s: nothing goes out', async (_, rest) => {
     const answer = await inJson(rest);

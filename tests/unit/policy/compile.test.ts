@@ -247,7 +247,7 @@ upstream:
       ['*.b.example.com', 'fd00::1', 8443],
       ['*.example.com', '10.0.0.1', null],
     ]);
-    expect(policy.upstream.proxy).toEqual({ host: 'proxy.example', port: 3128 });
+    expect(policy.upstream.proxy).toMatchObject({ host: 'proxy.example', port: 3128 });
   });
 
   test('extra roots must be certificates, relative to the file', async () => {

@@ -124,3 +124,18 @@ describe('a form in which a credential goes out', () => {
     expect(slack.stripHeaders).toEqual(expect.arrayContaining(['x-slack-signature', 'x-slack-request-timestamp']));
   });
 });
+
+describe('a client certificate', () => {
+  const policyText = (rest: string): string => `${head}credentials: {own: {hosts: api.example.com, ${rest}}}\n`;
+
+  test.each([
+    ['anonymous: true', 'write how it goes out'],
+    ['client_certificate: {cert: client.pem}', 'absolute path'],
+    ['client_certificate: {cert: /no/such.pem, key: {file: /k}}', 'cannot read /no/such.pem'],
+    ['client_certificate: {cert: /x, key: abc}', 'a secret is never written into this file'],
+    ['client_certificate: {cert: /x}, source: {file: /s}', 'there is no `inject`'],
+    ['client_certificate: {cert: /x, pin: 1}', 'unknown key'],
+  ])('%s is an error', async (rest, message) => {
+    expect(await problems(policyText(rest))).toContain(message);
+  });
+});

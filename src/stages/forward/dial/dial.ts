@@ -1,6 +1,6 @@
 // Opens connections to upstreams: TCP to a classified address, through the corporate proxy where there is one, then
 // TLS with the certificate always verified. Every failure becomes a refusal with the right status.
-import { connect, connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, type Socket } from 'node:net';
 import {
   connect as connectTls,
   createSecureContext,
@@ -9,10 +9,10 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { LRUCache } from 'lru-cache';
+import type { ClientIdentity } from '../../../path/exchange/client-identity.ts';
 import { Refusal } from '../../../path/refusal.ts';
-import type { CompiledPolicy } from '../../../policy/compiled.ts';
-import { parseResponseHead } from '../../../protocols/http1/response-head.ts';
-import { renderHead } from '../../../protocols/http1/write-head.ts';
+import type { CompiledPolicy, UpstreamProxy } from '../../../policy/compiled.ts';
+import { authoritiesOf, connectByProxy } from './connect-by-proxy.ts';
 import { FairLookups } from './fair-lookups.ts';
 import { type AddressLookup, type FoundUpstream, pinnedUpstream, resolveUpstream } from './find-upstream.ts';
 import type { CircuitReport } from './upstream-circuits.ts';
@@ -40,6 +40,8 @@ export interface DialSettings {
   readonly onDial: (connected: boolean) => void;
   /** How many connections that nobody uses may be kept; absent: as many as are usual. */
   readonly keptUpstreams?: number;
+  /** The value of Proxy-Authorization for `upstream.proxy`; null: none. Rejects with a Refusal. */
+  readonly proxyLogin?: () => Promise<string | null>;
   /** An upstream is left alone from now on, or is back. */
   readonly onCircuit?: (report: CircuitReport) => void;
 }
@@ -52,7 +54,9 @@ export class Dialler {
   readonly #settings: DialSettings;
   readonly #lookups: FairLookups;
   readonly #sessions = new LRUCache<string, Buffer>({ max: 500 });
-  #roots: { readonly policy: CompiledPolicy; readonly context: SecureContext } | null = null;
+  readonly #contexts = new LRUCache<string, SecureContext>({ max: 100 });
+  #roots: { readonly policy: CompiledPolicy; readonly ca: readonly string[]; readonly context: SecureContext } | null =
+    null;
 
   constructor(settings: DialSettings) {
     this.#settings = settings;
@@ -87,33 +91,57 @@ export class Dialler {
   ): Promise<{ socket: Socket; address: string }> {
     const policy = this.#settings.policy();
     const pinned = pinnedUpstream(policy, host, port);
-    if (pinned === null && policy.upstream.proxy !== null) {
-      const socket = await connectThroughProxy(
-        policy.upstream.proxy,
-        host,
-        port,
-        this.#settings.instance,
-        deadline.leftMs,
-      );
-      return { socket, address: `proxy ${policy.upstream.proxy.host}:${policy.upstream.proxy.port}` };
-    }
     const lookup: AddressLookup = (name) => this.#lookups.find(name, caller, deadline.forLookupMs);
+    const { proxy } = policy.upstream;
+    if (pinned === null && proxy !== null && !proxy.except.some((pattern) => pattern.covers(host))) {
+      return this.#throughProxy(proxy, host, port, lookup, deadline);
+    }
     const found = pinned ?? (await resolveUpstream(host, port, lookup));
     const socket = await connectFound(found, host, deadline.leftMs);
     return { socket, address: `${socket.remoteAddress ?? '?'}:${found.port}` };
   }
 
-  async dial(origin: Origin, alpn: readonly string[], caller: string): Promise<Dialled> {
+  /** The proxy is asked for an address that was judged here; for the name only where the operator wants that (docs/adr/005). */
+  async #throughProxy(
+    proxy: UpstreamProxy,
+    host: string,
+    port: number,
+    lookup: AddressLookup,
+    deadline: Deadline,
+  ): Promise<{ socket: Socket; address: string }> {
+    const found = proxy.byName ? null : await resolveUpstream(host, port, lookup);
+    const authorities = found === null ? [`${host}:${port}`] : authoritiesOf(found);
+    const login = (await this.#settings.proxyLogin?.()) ?? null;
+    const { instance } = this.#settings;
+    const opened = await connectByProxy({ proxy, host, authorities, instance, login, leftMs: () => deadline.leftMs });
+    const at = proxy.byName ? '' : `${opened.authority} by `;
+    return { socket: opened.socket, address: `${at}proxy ${proxy.host}:${proxy.port}` };
+  }
+
+  async dial(
+    origin: Origin,
+    alpn: readonly string[],
+    caller: string,
+    identity: ClientIdentity | null = null,
+  ): Promise<Dialled> {
     const deadline = new Deadline(this.#settings.policy().limits.connectTimeoutMs);
     const { socket, address } = await this.open(origin.host, origin.port, caller, deadline);
     if (origin.scheme === 'http') return { socket, protocol: 'http/1.1', address };
-    const secure = await this.#secure(socket, origin, alpn, deadline.leftMs);
+    const secure = await this.#secure(socket, origin, alpn, deadline.leftMs, identity);
     return { socket: secure, protocol: secure.alpnProtocol === 'h2' ? 'h2' : 'http/1.1', address };
   }
 
-  #secure(socket: Socket, origin: Origin, alpn: readonly string[], timeoutMs: number): Promise<TLSSocket> {
-    const key = `${origin.host}:${origin.port}`;
-    const secureContext = this.#trustedRoots();
+  #secure(
+    socket: Socket,
+    origin: Origin,
+    alpn: readonly string[],
+    timeoutMs: number,
+    identity: ClientIdentity | null,
+  ): Promise<TLSSocket> {
+    // Guards: threats.md T143. A session that is resumed brings the certificate of its first handshake with it.
+    const key = `${origin.host}:${origin.port}${identity === null ? '' : ` as ${identity.id}`}`;
+    const trusted = this.#trustedRoots();
+    const secureContext = identity === null ? trusted : this.#contextOf(identity);
     const session = this.#sessions.get(key);
     return new Promise((resolve, reject) => {
       const options = {
@@ -136,7 +164,7 @@ export class Dialler {
       tls.once('error', failed);
       tls.once('close', closed);
       tls.on('session', (fresh) => {
-        if (this.#roots?.context === secureContext) this.#sessions.set(key, fresh);
+        if (this.#roots?.context === trusted) this.#sessions.set(key, fresh);
       });
       tls.once('secureConnect', () => {
         clearTimeout(timer);
@@ -151,11 +179,22 @@ export class Dialler {
     const policy = this.#settings.policy();
     if (this.#roots?.policy !== policy) {
       const ca = [...rootCertificates, ...this.#settings.environmentRoots, ...policy.upstream.extraRoots];
-      this.#roots = { policy, context: createSecureContext({ ca, minVersion: 'TLSv1.2' }) };
+      this.#roots = { policy, ca, context: createSecureContext({ ca, minVersion: 'TLSv1.2' }) };
+      this.#contexts.clear();
       // A resumed session is not verified again: one made under roots that were withdrawn must not outlive them.
       this.#sessions.clear();
     }
     return this.#roots.context;
+  }
+
+  /** The same roots, and the certificate that is shown. */
+  #contextOf(identity: ClientIdentity): SecureContext {
+    let context = this.#contexts.get(identity.id);
+    if (context === undefined) {
+      context = identity.contextFor(this.#roots!.ca);
+      this.#contexts.set(identity.id, context);
+    }
+    return context;
   }
 }
 
@@ -220,57 +259,4 @@ function tlsFailure(host: string, cause: Error): Refusal {
     });
   }
   return new Refusal('upstream.connect', `the gateway could not open a TLS connection to ${host}`, { cause });
-}
-
-// Reaches an upstream through the operator's own HTTP proxy (`upstream.proxy`) by CONNECT. The proxy resolves the
-// name, so the address guard cannot look at it: the allowlist of names is what holds then (docs/adr/005).
-const maxHeadBytes = 16 * 1024;
-
-function connectThroughProxy(
-  proxy: { readonly host: string; readonly port: number },
-  host: string,
-  port: number,
-  instance: string,
-  timeoutMs: number,
-): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const authority = `${host}:${port}`;
-    const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true, keepAlive: true });
-    let head: Buffer = Buffer.alloc(0);
-    const fail = (message: string, cause?: unknown): void => {
-      clearTimeout(timer);
-      socket.destroy();
-      reject(new Refusal('upstream.proxy', message, { hint: 'Check upstream.proxy.', cause }));
-    };
-    const timer = setTimeout(() => fail(`the upstream proxy did not connect to ${host} in time`), timeoutMs);
-    const onError = (cause: Error): void => fail('the upstream proxy could not be reached', cause);
-    const onClose = (): void => fail('the upstream proxy closed the connection');
-    const onData = (chunk: Buffer): void => {
-      head = Buffer.concat([head, chunk]);
-      let parsed: ReturnType<typeof parseResponseHead>;
-      try {
-        parsed = parseResponseHead(head, 0, maxHeadBytes, 'CONNECT');
-      } catch (cause) {
-        fail('the upstream proxy gave no readable answer', cause);
-        return;
-      }
-      if (parsed === null) return;
-      if (parsed.status !== 200) {
-        fail(`the upstream proxy refused ${authority} with status ${parsed.status}`);
-        return;
-      }
-      clearTimeout(timer);
-      socket.off('data', onData).off('error', onError).off('close', onClose);
-      socket.pause();
-      socket.on('error', () => socket.destroy());
-      // TLS speaks first from our side: bytes that come before it are not from the upstream we asked for.
-      if (parsed.headEnd < head.length) fail('the upstream proxy sent bytes of its own into the tunnel');
-      else resolve(socket);
-    };
-    socket.on('data', onData).on('error', onError).on('close', onClose);
-    socket.once('connect', () => {
-      const fields = ['Host', 'Via'];
-      socket.write(renderHead(`CONNECT ${authority} HTTP/1.1`, fields, [authority, `1.1 ${instance}`]), 'latin1');
-    });
-  });
 }

@@ -44,7 +44,8 @@ describe('the policy of a sandbox that learns', () => {
 
   test('behind a proxy of the operator the policy stays as it is', () => {
     const base = handMadePolicy({});
-    const behind = { ...base, upstream: { ...base.upstream, proxy: { host: 'proxy.example', port: 3128 } } };
+    const proxy = { host: 'proxy.example', port: 3128, byName: true, except: [], login: null };
+    const behind = { ...base, upstream: { ...base.upstream, proxy } };
     expect(learningView(behind)).toBe(behind);
     expect(whyNoLearning(behind)).toContain('upstream.proxy');
     expect(whyNoLearning(base)).toBeNull();
