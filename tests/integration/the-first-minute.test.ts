@@ -133,10 +133,20 @@ describe('./sallyport run in a fresh clone, with Node and git alone', () => {
     expect(own.code).toBe(0);
   });
 
-  test('a lock file that does not fit is a failure in words, and nothing else is installed', async () => {
-    const file = join(ground, 'untouched/package.json');
+  test.each([
+    ['package.json', 'names another version than the lock file', /"koffi": "[\d.]+"/, '"koffi": "2.0.0"'],
+    [
+      'package-lock.json',
+      'has another digest than what comes',
+      /("node_modules\/koffi": \{[^}]*"integrity": "sha512-)[^"]{8}/,
+      '$1AAAAAAAA',
+    ],
+  ] as const)('a %s that %s is a failure in words, and nothing is installed', async (name, _how, what, other) => {
+    const file = join(ground, 'untouched', name);
     const whole = readFileSync(file, 'utf8');
-    writeFileSync(file, whole.replace(/"koffi": "[\d.]+"/, '"koffi": "2.0.0"'));
+    const changed = whole.replace(what, other);
+    expect(changed).not.toBe(whole);
+    writeFileSync(file, changed);
     try {
       const { code, stderr } = await run({ who: 'root', clone: 'untouched', words: look });
       expect(code).toBe(1);
