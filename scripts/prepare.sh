@@ -63,7 +63,7 @@ build_ready() {
 
 # What the kernel allows, and where a container can be known by.
 kernel_settings=/proc/sys
-container_marks="/.dockerenv /run/.containerenv"
+container_marks="/.dockerenv /run/.containerenv /var/run/secrets/kubernetes.io"
 
 kernel_setting() {
   cat "$kernel_settings/${1//.//}" 2>/dev/null || true
@@ -71,8 +71,11 @@ kernel_setting() {
 
 # The words of src/sandbox/namespace/why-no-namespaces.ts, which cannot run yet: its test holds both to the same.
 why_no_namespaces() {
-  local said="$1" reason fix sudo='sudo ' setting='' mark
+  local said="$1" reason fix sudo='sudo ' setting='' mark where=''
   [ "$(id -u)" != 0 ] || sudo=''
+  for mark in $container_marks; do
+    [ ! -e "$mark" ] || where='on the host of this container: '
+  done
   if [ "$(kernel_setting user.max_user_namespaces)" = 0 ]; then
     reason='user namespaces are off (user.max_user_namespaces is 0)'
     setting=user.max_user_namespaces=15000
@@ -84,17 +87,21 @@ why_no_namespaces() {
     setting=kernel.apparmor_restrict_unprivileged_userns=0
   elif [[ "$said" == *'No space left on device'* ]]; then
     reason='it makes no more namespaces: those of other sandboxes, containers or browsers use them up, or they are nested too deep'
-    fix="end some of them, or raise the limits: ${sudo}sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000"
+    fix="end some of them, or raise the limits: ${where}${sudo}sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000"
+  elif [[ "$said" == *'Resource temporarily unavailable'* || "$said" == *'Cannot allocate memory'* ]]; then
+    reason='it lets you start no more processes, or has no memory for them'
+    fix='end some, or raise the limit: ulimit -u, and the limits of processes and memory of the container or service you are in'
+  elif [ -n "$where" ]; then
+    reason='it is a container, and the way it was started forbids namespaces in it'
+    fix='start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run Sallyport outside of it: sallyport run --image IMAGE'
+  elif [[ "$said" == *'Invalid argument'* || "$said" == *'Function not implemented'* ]]; then
+    reason='its kernel has no user namespaces (CONFIG_USER_NS), or none inside of this one'
+    fix='start another kernel, or let Docker make the sandbox: sallyport run --image IMAGE'
   else
     reason="${said:-the kernel did not say why}"
     fix='user, network, process and mount namespaces must be allowed: see sysctl -a | grep -E "userns|_namespaces"'
-    for mark in $container_marks; do
-      [ -e "$mark" ] || continue
-      reason='it is a container, and the way it was started forbids namespaces in it'
-      fix='start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run Sallyport outside of it: sallyport run --image IMAGE'
-    done
   fi
-  [ -z "$setting" ] || fix="${sudo}sysctl -w $setting (to keep it: echo $setting | ${sudo}tee /etc/sysctl.d/60-sallyport.conf)"
+  [ -z "$setting" ] || fix="${where}${sudo}sysctl -w $setting (to keep it: echo $setting | ${sudo}tee /etc/sysctl.d/60-sallyport.conf)"
   printf 'this machine does not let you make a sandbox: %s\n%s\n' "$reason" "$fix"
 }
 
@@ -113,7 +120,7 @@ require_namespaces() {
     command -v "$word" >/dev/null || PATH="$PATH:/usr/sbin:/sbin" command -v "$word" >/dev/null ||
       give_up "$word is not installed" 'install util-linux, which every distribution has'
   done
-  said="$(unshare --user --map-root-user --net --pid --fork --mount mount -t proc proc /proc 2>&1)" ||
+  said="$(LC_ALL=C unshare --user --map-root-user --net --pid --fork --mount mount -t proc proc /proc 2>&1)" ||
     give_up "$(why_no_namespaces "$(printf '%s' "$said" | head -n 1)")"
 }
 

@@ -2,7 +2,7 @@
 // side by side under one watch, the policy is edited, a key file is wrong, a gateway is killed. Asserted are the words that tell
 // a person what has happened and what to do.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -181,6 +181,24 @@ describe.each(runUsers)('the first hour, as %s', (user) => {
     expect((await at(['run', '--', 'true'])).screen).toContain(
       'keys    anthropic (file); the sandbox has placeholders only',
     );
+
+    // A folder that is empty, but for what keeps the place of its policy: which says what to do instead.
+    const empty = join(ground.homeOf(user), 'empty');
+    mkdirSync(empty);
+    chownLike(empty, config());
+    const clone = ground.openTerminal(user, shell('--repo', nameOf(user), '--config', config()), {
+      env: { ...env, GH_TOKEN: token },
+      cwd: empty,
+    });
+    await clone.wait(prompt);
+    const url = `https://github.com/${nameOf(user)}.git`;
+    expect(await say(clone, `git clone ${url} .`)).toContain("destination path '.' already exists");
+    const [, instead = ''] = /^#   (git init .*?)\r?$/m.exec(await say(clone, 'cat sallyport.yaml'))!;
+    await say(clone, `${instead.replace('URL', url)} && cat README`);
+    const whole = await say(clone, 'git status --short; git --no-pager log -1 --format=%an');
+    expect(whole).toContain('A U Thor');
+    expect(whole).not.toContain('sallyport.yaml');
+    await leave(clone);
 
     // A gateway that was started by hand is killed: it is told at once, and the sandbox goes on with the next.
     const started = open(up);

@@ -12,6 +12,8 @@ export function placesToLook({ cwd, home }: { readonly cwd: string; readonly hom
 
 export const standInConfig = `# No policy is here yet. While a sandbox runs, this file keeps the place, so that the sandbox cannot write one.
 # Write yours into this file. Left as it is, it goes away with the sandbox.
+# Inside, the folder is never empty. Instead of git clone URL . say:
+#   git init && git remote add origin URL && git pull origin main
 `;
 
 /** Also one that a run left which was killed. A link to one is somebody's own. */

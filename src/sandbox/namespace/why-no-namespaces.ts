@@ -18,8 +18,10 @@ export function whyNoNamespaces(said: string, asked: AskedMachine = thisMachine(
 
 function reasonFor(said: string, { setting, isRoot, isContainer }: AskedMachine): { reason: string; fix: string } {
   const sudo = isRoot ? '' : 'sudo ';
+  // A container has the settings of its host, and cannot change them.
+  const where = isContainer ? 'on the host of this container: ' : '';
   const change = (name: string, value: number): string =>
-    `${sudo}sysctl -w ${name}=${value} (to keep it: echo ${name}=${value} | ${sudo}tee /etc/sysctl.d/60-sallyport.conf)`;
+    `${where}${sudo}sysctl -w ${name}=${value} (to keep it: echo ${name}=${value} | ${sudo}tee /etc/sysctl.d/60-sallyport.conf)`;
   if (setting('user.max_user_namespaces') === '0')
     return {
       reason: 'user namespaces are off (user.max_user_namespaces is 0)',
@@ -40,7 +42,12 @@ function reasonFor(said: string, { setting, isRoot, isContainer }: AskedMachine)
     return {
       reason:
         'it makes no more namespaces: those of other sandboxes, containers or browsers use them up, or they are nested too deep',
-      fix: `end some of them, or raise the limits: ${sudo}sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000`,
+      fix: `end some of them, or raise the limits: ${where}${sudo}sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000`,
+    };
+  if (/Resource temporarily unavailable|EAGAIN|Cannot allocate memory|ENOMEM/.test(said))
+    return {
+      reason: 'it lets you start no more processes, or has no memory for them',
+      fix: 'end some, or raise the limit: ulimit -u, and the limits of processes and memory of the container or service you are in',
     };
   if (isContainer)
     return {
@@ -48,6 +55,11 @@ function reasonFor(said: string, { setting, isRoot, isContainer }: AskedMachine)
       fix:
         'start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, ' +
         'or run Sallyport outside of it: sallyport run --image IMAGE',
+    };
+  if (/Invalid argument|EINVAL|Function not implemented|ENOSYS/.test(said))
+    return {
+      reason: 'its kernel has no user namespaces (CONFIG_USER_NS), or none inside of this one',
+      fix: 'start another kernel, or let Docker make the sandbox: sallyport run --image IMAGE',
     };
   return {
     reason: said === '' ? 'the kernel did not say why' : said,
@@ -63,8 +75,11 @@ function thisMachine(): AskedMachine {
   };
 }
 
+/** Of Docker, Podman and Kubernetes. */
+const containerMarks = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
+
 export function isContainer(): boolean {
-  return existsSync('/.dockerenv') || existsSync('/run/.containerenv');
+  return containerMarks.some((mark) => existsSync(mark));
 }
 
 function readKernelSetting(name: string): string | null {
