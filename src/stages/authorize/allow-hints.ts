@@ -144,10 +144,11 @@ export function patternsFor(canonical: CanonicalRequest): string[] {
 
 /** A pattern has no way to write some signs, and YAML reads others: a segment with one of them is any segment. */
 function patternOf(path: string): string {
-  if (path.length > maxPath) return '/**';
   const isPlain = /^[\w.~:@!$&'()+,;= -]*$/;
-  return path
-    .split('/')
-    .map((segment) => (isPlain.test(segment) ? segment : '*'))
-    .join('/');
+  const segments = path.split('/').map((segment) => (isPlain.test(segment) ? segment : '*'));
+  const whole = segments.join('/');
+  if (whole.length <= maxPath) return whole;
+  // What is too long to be read ends behind the last segment that fits.
+  const end = whole.slice(0, maxPath).lastIndexOf('/');
+  return `${whole.slice(0, end)}/**`;
 }

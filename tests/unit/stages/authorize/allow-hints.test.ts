@@ -128,6 +128,9 @@ describe('a policy that is changed as the hint says is valid, and lets the very 
     ['GET', 'http://a.reads.example.com/v1/x', '    plain_http: true\n    ports: [80]\n'],
     ['GET', 'https://a.reads.example.com:8443/', '    ports: [8443]\n'],
     ['GET', 'https://a.reads.example.com/other', '    paths: ["/other"]\n'],
+    // Too long to be written out: no wider than needed.
+    ['GET', `https://a.reads.example.com/v2/files/${'x'.repeat(300)}/y`, '    paths: ["/v2/files/**"]\n'],
+    ['GET', `https://a.reads.example.com/${'x'.repeat(300)}`, '    paths: ["/**"]\n'],
   ])('what a wildcard does not cover is added for this host alone: %s %s', async (method, url, line) => {
     const wild = `${text}  - host: "*.reads.example.com"\n    methods: [GET]\n    paths: ["/v1/**"]\n`;
     const policy = await policyOf(wild);
