@@ -8,6 +8,7 @@ import { clearOldRuns } from '../kit/files/gateway-homes.ts';
 import { createLog } from '../kit/text/log.ts';
 import type { CliContext } from './cli-context.ts';
 import { judgeError } from './terminal/exit-code.ts';
+import { systemSentence } from './terminal/system-error.ts';
 
 interface BackgroundOptions {
   readonly config?: string;
@@ -33,9 +34,11 @@ export function addBackgroundCommand(program: Command, context: CliContext): voi
       try {
         ended = await keepGateway(context, options);
       } catch (error) {
-        const { message, hint } = judgeError(error);
-        if (!(await tell({ failed: { name: error instanceof Error ? error.name : 'Error', message, hint } })))
-          throw error;
+        const system = systemSentence(error, context.places.home);
+        const { message, hint } = system ?? judgeError(error);
+        // What the system refuses keeps the sandbox of that run from starting, and is told as that.
+        const name = system !== null ? 'LaunchError' : error instanceof Error ? error.name : 'Error';
+        if (!(await tell({ failed: { name, message, hint } }))) throw error;
         process.exit(1);
       }
       // Not before: those who wait for this end wait for what was written down.

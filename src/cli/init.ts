@@ -12,6 +12,7 @@ import { choose } from './steps/init-choices.ts';
 import { describeRemotes, describeSurvey, nextCommand, ownCommand } from './steps/init-report.ts';
 import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
+import { systemSentence } from './terminal/system-error.ts';
 import { printJson, wantsJson } from './terminal/wants-json.ts';
 
 interface InitOptions {
@@ -149,11 +150,13 @@ async function compose(survey: ProjectSurvey, choices: Choices, file: string): P
 function refuseToGoOn(file: string, error: unknown): never {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (typeof code !== 'string') throw error;
-  throw new CommandFailed(
-    exitCode.failure,
-    `${printable(file)} cannot be written (${printable(code)})`,
-    'Write it elsewhere with --config FILE, or print it with --print.',
-  );
+  const named = Object.assign(new Error(code), { code, syscall: 'write', path: file });
+  const { message, hint } = (code === 'ENOENT' ? null : systemSentence(named)) ?? {
+    message: `${file} cannot be written (${code})`,
+    hint: '',
+  };
+  const elsewhere = 'Or write it elsewhere with --config FILE, or print it with --print.';
+  throw new CommandFailed(exitCode.failure, printable(message), `${printable(hint)}\n${elsewhere}`.trim());
 }
 
 /** Why it is not followed all the same; null: it is. */

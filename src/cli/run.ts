@@ -160,7 +160,7 @@ async function begin(context: CliContext, command: readonly string[], given: Run
     return { started, gateway: await joining, learned: conclude && (() => conclude!(started.grant.id)) };
   } catch (error) {
     await (await joining?.catch(() => null))?.leave();
-    throw notStarted(error);
+    throw notStarted(error, context.places.home);
   }
 }
 
@@ -227,9 +227,9 @@ async function asRequest(
   });
 }
 
-/** A script must be able to tell our failure from one of the command. */
-export function notStarted(error: unknown): unknown {
-  const system = systemSentence(error);
+/** A script must be able to tell our failure from one of the command. `home`: where most is written. */
+export function notStarted(error: unknown, home?: string): unknown {
+  const system = systemSentence(error, home);
   if (system !== null) return new CommandFailed(exitCode.notStarted, system.message, system.hint);
   if (!(error instanceof Error) || error.name !== 'LaunchError') return error;
   const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : '';

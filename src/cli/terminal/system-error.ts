@@ -6,13 +6,14 @@ export interface SystemSentence {
   readonly hint: string;
 }
 
-/** Null: it is no error of the system, or one that says enough by itself. */
-export function systemSentence(error: unknown): SystemSentence | null {
+/** `place`: where it was, when the error does not say. Null: it is no error of the system, or one that says enough by itself. */
+export function systemSentence(error: unknown, place?: string): SystemSentence | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
   const { code } = error;
   const said = error as NodeJS.ErrnoException & { readonly dest?: string };
   const paths = [said.path, said.dest].filter((path) => typeof path === 'string');
-  const what = paths.length === 0 ? (said.syscall ?? 'something') : paths.join(', or ');
+  if (paths.length === 0 && place !== undefined) paths.push(place);
+  const what = paths.length === 0 ? 'something' : paths.join(', or ');
   const found = sentences[code];
   if (found === undefined || said.syscall === undefined) return null;
   const [message, hint] = found;

@@ -38,6 +38,18 @@ test.each([
   expect(`${verdict.message}${verdict.hint}`).not.toMatch(/FILE|\bE[A-Z]{4,}|lstat|copyfile/);
 });
 
+test('an error that names no file is told with the place it was at, and never with a call of the system', () => {
+  const nameless = Object.assign(new Error('ENOSPC: no space left on device, write'), {
+    code: 'ENOSPC',
+    syscall: 'write',
+  });
+  expect(systemSentence(nameless)?.message).toBe('the disk is full: something could not be written');
+  expect(systemSentence(nameless, '/home/u/state')).toEqual({
+    message: 'the disk is full: /home/u/state could not be written',
+    hint: 'Make room, and try again. To see where there is none: df -h /home/u/state; df -i /home/u/state',
+  });
+});
+
 test('what keeps a sandbox from starting ends with 125, a full disk too', () => {
   const full = notStarted(system('ENOSPC', 'copyfile', '/etc/ssl/a', '/home/u/b'));
   expect(judgeError(full)).toMatchObject({ code: 125, message: expect.stringContaining('the disk is full') });
