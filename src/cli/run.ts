@@ -5,7 +5,7 @@ import type { RunGateway } from '../gateway/run-gateway.ts';
 import { pathOutside } from '../kit/process/path-outside.ts';
 import type { RequestedMount } from '../sandbox/files/user-mounts.ts';
 import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
-import type { SandboxRequest, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
+import type { SandboxRequest, SettingsChoice, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
 import type { CliContext } from './cli-context.ts';
 import { credentialTroubles } from './steps/credential-states.ts';
 import { configFor, factsOf, type JoinedFacts, joinOrStart } from './steps/join-run.ts';
@@ -27,6 +27,7 @@ interface RunOptions extends RightsOptions {
   readonly env?: string[];
   readonly home?: 'fresh' | 'persist';
   readonly hideEnvFiles?: boolean;
+  readonly settings?: SettingsChoice;
   readonly gitConfig?: 'read-only' | 'writable';
   readonly config?: string;
   readonly gateway?: boolean;
@@ -56,6 +57,11 @@ export function addRunCommand(program: Command, context: CliContext): void {
         'fresh',
         'persist',
       ]),
+    )
+    .addOption(
+      new Option('--settings <KIND>', 'copy: your own settings of agents, without credentials (default: none)').choices(
+        ['none', 'copy'],
+      ),
     )
     .option('--hide-env-files', 'hide files named .env in the working directory')
     .addOption(
@@ -90,6 +96,7 @@ Examples:
   sallyport run --repo owner/repo -- codex
   sallyport run --repo owner/repo --ro ~/notes --env EDITOR -- bash
   sallyport run --image my-tools --gateway -- make test
+  sallyport run --settings copy -- claude
   sallyport run --learn -- npm test`,
     )
     .action(async (words: string[], options: RunOptions) => {
@@ -222,6 +229,7 @@ async function asRequest(
     mounts,
     variables: options.env ?? [],
     hideEnvFiles: options.hideEnvFiles === true,
+    settings: options.settings,
     gitConfig: options.gitConfig,
     name: options.name,
   });

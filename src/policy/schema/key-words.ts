@@ -301,6 +301,8 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'run.read_only': ['The same to read, as with `--ro`.', ['~/notes']],
   'run.env': ['Variables to let in, as with `--env`.', ['EDITOR', 'NAME=VALUE']],
   'run.home': 'As with `--home`: `fresh`, or `persist` for one that is kept for the project.',
+  'run.settings':
+    'As with `--settings`: `copy` lays a copy of your own settings of agents, without credentials, into the home.',
   'run.hide_env_files': 'As with `--hide-env-files`.',
   'run.git_config': "As with `--git-config`: whether the repository's own git settings can be written.",
   'run.launcher': 'As with `--launcher`: how it is isolated.',

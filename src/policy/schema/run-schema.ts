@@ -29,6 +29,7 @@ export const savedKeys: Readonly<Record<string, SavedKey>> = {
   read_only: { schema: listOf(text, '["~/notes"]'), option: 'ro', merge: 'add', isPath: true },
   env: { schema: listOf(text, '[EDITOR, "NAME=VALUE"]'), option: 'env', merge: 'add' },
   home: { schema: oneOf('fresh', 'persist'), option: 'home', merge: 'replace' },
+  settings: { schema: oneOf('none', 'copy'), option: 'settings', merge: 'replace' },
   hide_env_files: { schema: yesOrNo, option: 'hideEnvFiles', merge: 'replace' },
   git_config: { schema: oneOf('read-only', 'writable'), option: 'gitConfig', merge: 'replace' },
   launcher: {

@@ -10,7 +10,7 @@ import type { GitConfigAccess } from '../traps/git-guards.ts';
 import { findLauncher } from './find-launcher.ts';
 import { openProjectHome } from './project-home.ts';
 import { LaunchError, type LauncherName } from './sandbox-plan.ts';
-import type { SandboxRequest } from './start-sandbox.ts';
+import type { SandboxRequest, SettingsChoice } from './start-sandbox.ts';
 
 export interface RequestedSandbox
   extends Pick<
@@ -27,6 +27,7 @@ export interface RequestedSandbox
     | 'hideEnvFiles'
   > {
   readonly launcher?: LauncherName | undefined;
+  readonly settings?: SettingsChoice | undefined;
   /** Left out: read-only. */
   readonly gitConfig?: GitConfigAccess | undefined;
   readonly image?: string | undefined;
@@ -66,6 +67,7 @@ export async function requestSandbox(requested: RequestedSandbox): Promise<Sandb
     gitConfig: requested.gitConfig,
     name: requested.name,
     background: requested.background === true,
+    settings: requested.settings,
   };
 }
 

@@ -16,7 +16,7 @@ import { ControlServer } from '../hands/control-server.ts';
 import { noteRunning, runningFolder } from '../hands/running-records.ts';
 import { isInPath } from '../namespace/find-tool.ts';
 import { type GitIdentity, quietAgents } from '../stubs/agent-stubs.ts';
-import { layGitFiles, layStubs, readGitIdentity } from '../stubs/lay-files.ts';
+import { layGitFiles, layStubs, type OwnStubs, readGitIdentity } from '../stubs/lay-files.ts';
 import { type OwnPlaceholder, ownFiles, ownVariables } from '../stubs/own-placeholders.ts';
 import { placeholderVariables } from '../stubs/placeholders.ts';
 import { makeRunFolder, type RunFolder } from '../stubs/run-folder.ts';
@@ -64,6 +64,8 @@ export interface SandboxRequest {
   /** `NAME` or `NAME=VALUE`. */
   readonly variables: readonly string[];
   readonly hideEnvFiles: boolean;
+  /** A copy of the user's settings of agents, without credentials, in the home. Left out: none. */
+  readonly settings?: SettingsChoice | undefined;
   /** Whether the sandbox may change settings of git in the repositories that it can write. Left out: no. */
   readonly gitConfig?: GitConfigAccess | undefined;
   /** Called when everything is in order, right before the command has the terminal. */
@@ -71,6 +73,8 @@ export interface SandboxRequest {
   /** Programs beside the command's own that must be found inside. */
   readonly programs?: readonly string[];
 }
+
+export type SettingsChoice = 'none' | 'copy';
 
 /** What the gateway hands out with a registration. */
 export interface NamespaceGrant {
@@ -170,7 +174,12 @@ export async function startSandbox(
     // After its own note is gone, or it would count as another that runs.
     undo.splice(1, 0, async () => endGuards());
     const grant = await registering;
-    const { plan, notices: found } = finishPlan(request, draft, grant, await identity);
+    const copied = request.settings === 'copy' ? await copyOwnSettings(request, guarded.hide) : null;
+    const { plan, notices: found } = finishPlan(request, draft, {
+      grant,
+      gitIdentity: await identity,
+      settings: copied,
+    });
     const notices = [...request.launcher.notice, ...(request.notices ?? []), ...found];
     const traps = await before;
     noteWrittenFolders(
@@ -296,11 +305,34 @@ function draftSandbox(
   return { folder, inside, homeFolder, trust, planned, guards, judged };
 }
 
+interface Given {
+  readonly grant: NamespaceGrant;
+  readonly gitIdentity: GitIdentity;
+  readonly settings: OwnSettings | null;
+}
+
+interface OwnSettings {
+  readonly lay: NonNullable<OwnStubs['settings']>;
+  readonly notices: readonly string[];
+}
+
+/** Loaded when they are asked for. */
+async function copyOwnSettings(
+  { userHome, environment }: SandboxRequest,
+  credentialFiles: readonly string[],
+): Promise<OwnSettings> {
+  const [{ copySettings }, { mergeStubs }] = await Promise.all([
+    import('../settings/copy-settings.ts'),
+    import('../settings/merge-stub.ts'),
+  ]);
+  const { files, notices } = copySettings({ userHome, environment, credentialFiles });
+  return { lay: (stubs) => mergeStubs(files, stubs), notices };
+}
+
 function finishPlan(
   request: SandboxRequest,
   { folder, inside, homeFolder, trust, planned, guards, judged }: Draft,
-  grant: NamespaceGrant,
-  gitIdentity: GitIdentity,
+  { grant, gitIdentity, settings }: Given,
 ): { plan: SandboxPlan; notices: readonly string[] } {
   trust.finish(grant.caCertificate);
   const { home, workingDirectory } = planned;
@@ -319,8 +351,8 @@ function finishPlan(
   const logins = new Set(grant.logins);
   const own = grant.placeholders ?? [];
   const placeholders = { ...placeholderVariables(credentials, logins), ...ownVariables(own) };
-  const files = ownFiles(own);
-  layStubs(homeFolder, { workingDirectory, placeholders, credentials, logins, gitIdentity }, files);
+  const stubs = { workingDirectory, placeholders, credentials, logins, gitIdentity };
+  layStubs(homeFolder, stubs, { placed: ownFiles(own), ...(settings !== null && { settings: settings.lay }) });
   const environment = planEnvironment({
     from: request.environment,
     extra: request.variables,
@@ -341,7 +373,7 @@ function finishPlan(
       mounts: guards.mounts,
       seals: sealMounts(guards.mounts, baseOf[flavours[request.launcher.name]], judged),
     },
-    notices: [...planned.notices, ...environment.notices],
+    notices: [...planned.notices, ...environment.notices, ...(settings?.notices ?? [])],
   };
 }
 

@@ -48,9 +48,17 @@ export function layGitFiles({
   return sandboxGitEnvironment({ ...options, rewriteUrls: wantsUrlRewriting(environment) });
 }
 
-/** What is there already stays as it is. `own`: what the policy wants there goes before what agents get. */
-export function layStubs(homeFolder: string, options: AgentStubOptions, own: readonly AgentStub[] = []): void {
-  for (const { path, text, mode } of [...own, ...agentStubs(options), ...agentGuides()]) {
+export interface OwnStubs {
+  /** What the policy wants there: it goes before what agents get. */
+  readonly placed?: readonly AgentStub[];
+  /** The user's settings, with what agents need to start in them. */
+  readonly settings?: (stubs: readonly AgentStub[]) => readonly AgentStub[];
+}
+
+/** What is there already stays as it is. */
+export function layStubs(homeFolder: string, options: AgentStubOptions, own: OwnStubs = {}): void {
+  const stubs = [...agentStubs(options), ...agentGuides()];
+  for (const { path, text, mode } of [...(own.placed ?? []), ...(own.settings?.(stubs) ?? []), ...stubs]) {
     const file = join(homeFolder, path);
     // In a home that was kept, an earlier sandbox may have laid a link that leads out of it.
     if (existsSync(file) || hasLink(homeFolder, path)) continue;
