@@ -193,7 +193,7 @@ describe.each(runUsers)('the first hour, as %s', (user) => {
     await clone.wait(prompt);
     const url = `https://github.com/${nameOf(user)}.git`;
     expect(await say(clone, `git clone ${url} .`)).toContain("destination path '.' already exists");
-    const [, instead = ''] = /^#   (git init .*?)\r?$/m.exec(await say(clone, 'cat sallyport.yaml'))!;
+    const [, instead = ''] = /^#\s+(git init .*?)\r?$/m.exec(await say(clone, 'cat sallyport.yaml'))!;
     await say(clone, `${instead.replace('URL', url)} && cat README`);
     const whole = await say(clone, 'git status --short; git --no-pager log -1 --format=%an');
     expect(whole).toContain('A U Thor');

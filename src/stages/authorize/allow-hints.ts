@@ -12,12 +12,16 @@ const askInstead = 'Or ask a person for it: POST http://sallyport.internal/reque
 const maxListed = 300;
 const maxPath = 256;
 
-export function toAllowHost(canonical: CanonicalRequest): string {
+/** `isWithoutFile`: whoever writes one that has these lines alone would shut out what is allowed without any. */
+export function toAllowHost(canonical: CanonicalRequest, isWithoutFile = false): string {
   const { host, scheme, port } = canonical;
   const lines = [`  - host: ${host}`];
   if (scheme === 'http') lines.push('    plain_http: true');
   if (port !== (scheme === 'http' ? 80 : 443)) lines.push(`    ports: [${port}]`);
-  return entryHint(lines, canonical);
+  const first = isWithoutFile
+    ? 'There is no sallyport.yaml yet: `sallyport init` writes one that allows what is allowed without it. '
+    : '';
+  return `${first}${entryHint(lines, canonical)}`;
 }
 
 export function toAllowRequests(rules: readonly AllowRule[]): string {

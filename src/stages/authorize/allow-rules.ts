@@ -17,6 +17,9 @@ import {
 import { moreThanARead, otherPort } from './bare-requests.ts';
 import { coversPath, readingsOf } from './path-forms.ts';
 
+/** The origin of a policy that stands in no file. */
+const noFile: CompiledPolicy['origin'] = 'embedded default';
+
 /** The first rule that covers the whole request. `method` is the one to judge, which may not be the request's own. */
 export function findAllowRule(
   policy: CompiledPolicy,
@@ -33,7 +36,8 @@ export function findAllowRule(
     return rule;
   }
   if (isOnlyBare(rules)) throw moreThanARead(canonical, method);
-  throw explain(rules, sandbox, canonical, method);
+  if (rules.length === 0) throw hostNotAllowed(policy, sandbox, canonical);
+  throw explain(rules, canonical, method);
 }
 
 function isOnlyBare(rules: readonly AllowRule[]): boolean {
@@ -57,9 +61,8 @@ function isOfItsKind({ websocket }: AllowRule, { kind }: CanonicalRequest): bool
 }
 
 /** Narrows the rules step by step; the first step that leaves none is the reason. */
-function explain(all: readonly AllowRule[], sandbox: Sandbox, canonical: CanonicalRequest, method: string): Refusal {
+function explain(all: readonly AllowRule[], canonical: CanonicalRequest, method: string): Refusal {
   const { host, port, path } = canonical;
-  if (all.length === 0) return hostNotAllowed(sandbox, canonical);
   let rules = all.filter((rule) => !rule.tunnel);
   if (rules.length === 0) {
     return new Refusal(
@@ -109,10 +112,14 @@ function explain(all: readonly AllowRule[], sandbox: Sandbox, canonical: Canonic
   });
 }
 
-export function hostNotAllowed(sandbox: Sandbox, canonical: CanonicalRequest): Refusal {
+export function hostNotAllowed(
+  { origin }: Pick<CompiledPolicy, 'origin'>,
+  sandbox: Sandbox,
+  canonical: CanonicalRequest,
+): Refusal {
   return new Refusal('domain.not-allowed', `${canonical.host} is not on the allowlist of ${sandbox.id}`, {
     rule: 'allow (no rule covers the host)',
-    hint: toAllowHost(canonical),
+    hint: toAllowHost(canonical, origin === noFile),
   });
 }
 

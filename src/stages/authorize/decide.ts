@@ -205,7 +205,7 @@ const refusedType = /^\/(?:ANY|TXT|NULL|AXFR|IXFR|TYPE\d+)$/;
 
 function decideLookup(policy: CompiledPolicy, sandbox: Sandbox, canonical: CanonicalRequest): Permission {
   const [rule] = policy.rulesFor(canonical.host);
-  if (rule === undefined) throw hostNotAllowed(sandbox, canonical);
+  if (rule === undefined) throw hostNotAllowed(policy, sandbox, canonical);
   refuseTalkingType(canonical);
   return { rule: rule.name, tunnel: false, credential: null, git: null, github: null, repository: null };
 }

@@ -24,7 +24,7 @@ export function decideConnect(policy: CompiledPolicy, sandbox: Sandbox, canonica
     return { rule: tunnel.name, tunnel: true, credential: null, git: null, github: null, repository: null };
   const named = rules.find((rule) => rule.ports.includes(canonical.port));
   if (named === undefined && canonical.port !== 443 && canonical.port !== 80) {
-    throw rules.length === 0 ? hostNotAllowed(sandbox, canonical) : portNotAllowed(rules, canonical);
+    throw rules.length === 0 ? hostNotAllowed(policy, sandbox, canonical) : portNotAllowed(rules, canonical);
   }
   return {
     rule: named?.name ?? 'built-in: judged inside the connection',
@@ -45,7 +45,7 @@ export function decideTunnel(policy: CompiledPolicy, sandbox: Sandbox, canonical
     const permission: Permission = { rule, tunnel: true, credential: null, git: null, github: null, repository: null };
     return ask ? { ...permission, askedBy: rule } : permission;
   }
-  if (rules.length === 0) throw hostNotAllowed(sandbox, canonical);
+  if (rules.length === 0) throw hostNotAllowed(policy, sandbox, canonical);
   if (!rules.some((rule) => rule.ports.includes(canonical.port))) throw portNotAllowed(rules, canonical);
   const names = rules.map((rule) => rule.name).join(', ');
   throw new Refusal('domain.not-allowed', `no rule lets a connection to ${canonical.host} pass undecrypted`, {

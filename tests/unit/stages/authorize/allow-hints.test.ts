@@ -5,7 +5,7 @@ import { HeaderList } from '../../../../src/path/exchange/header-list.ts';
 import type { Permission } from '../../../../src/path/flow.ts';
 import { madeRequest } from '../../../../src/path/made-request.ts';
 import type { CompiledPolicy } from '../../../../src/policy/compiled.ts';
-import { loadPolicyText } from '../../../../src/policy/load/load-policy.ts';
+import { loadPolicy, loadPolicyText } from '../../../../src/policy/load/load-policy.ts';
 import { thisMachine } from '../../../../src/policy/load/machine-files.ts';
 import { canonicalise } from '../../../../src/stages/accept/accept-stage.ts';
 import { decide } from '../../../../src/stages/authorize/decide.ts';
@@ -141,6 +141,17 @@ describe('a policy that is changed as the hint says is valid, and lets the very 
     const changed = await policyOf(followed(wild, hint));
     expect(ask(changed, method, url).rule).toBe('allow[8]');
     expect(() => ask(changed, method, url.replace('//a.', '//b.'))).toThrow();
+  });
+
+  test('where there is no file yet, a host is allowed by one that `sallyport init` writes: nothing else is lost', async () => {
+    const url = 'https://new.example.com/';
+    const defaults = await loadPolicy(null, machine);
+    if (!defaults.ok) throw new Error('the default is not valid');
+    const { hint } = refusalOf(() => ask(defaults.policy, 'GET', url));
+    expect(hint).toContain('There is no sallyport.yaml yet: `sallyport init` writes one that allows what is allowed');
+    expect(hint).toContain('under allow:\n  - host: new.example.com');
+    const own = await policyOf(text);
+    expect(refusalOf(() => ask(own, 'GET', url)).hint).not.toContain('sallyport init');
   });
 
   test('what a person has approved stands in no file, and cannot be added to', async () => {
