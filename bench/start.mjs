@@ -18,7 +18,14 @@ const ground = mkdtempSync(join(tmpdir(), 'sallyport-start-'));
 const state = join(ground, 'state');
 const project = join(ground, 'project');
 mkdirSync(project);
-const env = { PATH: process.env.PATH, HOME: ground, SALLYPORT_HOME: state };
+// What is allowed without a configuration, and a port that nobody else has.
+const config = join(ground, 'sallyport.yaml');
+const presets = ['anthropic', 'openai', 'google', 'github', 'npm', 'pypi'];
+writeFileSync(
+  config,
+  `version: 1\nlisten: { proxy: "127.0.0.1:0" }\nallow:\n${presets.map((name) => `  - preset: ${name}\n`).join('')}`,
+);
+const env = { PATH: process.env.PATH, HOME: ground, SALLYPORT_HOME: state, SALLYPORT_CONFIG: config };
 const clock = ['date', '+%s%N'];
 
 function run(command) {

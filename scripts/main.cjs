@@ -13,12 +13,10 @@ const { Script } = require('node:vm');
 // four it may have two. src/stages/forward/dial/fair-lookups.ts shares them out among the sandboxes.
 process.env.UV_THREADPOOL_SIZE ??= '16';
 
-// A run is small and has a bundle of its own; a gateway uses other parts of the large one than the rest of the commands do.
-const bundleOf = { run: 'run.cjs' };
-const roleOf = { run: 'run', background: 'gateway', up: 'gateway', worker: 'gateway' };
-const word = process.argv[2];
-const bundle = join(__dirname, bundleOf[word] ?? 'sallyport.cjs');
-const cache = `${bundle}.${roleOf[word] ?? 'command'}.cache`;
+// A run is small, and a gateway stays: each has a bundle of its own. What is asked for otherwise is in the large one.
+const bundleOf = { run: 'run.cjs', background: 'gateway.cjs', up: 'gateway.cjs', worker: 'gateway.cjs' };
+const bundle = join(__dirname, bundleOf[process.argv[2]] ?? 'sallyport.cjs');
+const cache = `${bundle}.cache`;
 
 function readCache() {
   try {
