@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { GatewayUnreachable } from '../gateway/admin/admin-client.ts';
 import type { CheckResult } from '../gateway/admin/admin-ports.ts';
+import { plainTarget } from '../kit/text/plain-target.ts';
 import type { CliContext } from './cli-context.ts';
 import type { AskedRequest } from './steps/check-configuration.ts';
 import { aboutOthers, configNobodyFollows } from './steps/config-here.ts';
@@ -26,8 +27,8 @@ export function addCheckCommand(program: Command, context: CliContext): void {
     .description(
       'Says whether a request would pass, by which rule and with which credential. Sends nothing. If no gateway runs, the configuration it would use is asked. If the body decides and you do not give it, the answer is: undecided.',
     )
-    .argument('<method>', 'GET, POST …')
-    .argument('[url]', 'the whole URL')
+    .argument('<method>', 'GET, POST …; or tcp://HOST:PORT')
+    .argument('[url]', 'the whole URL; of tcp://HOST:PORT it stands alone')
     .option('--sandbox <ID>', 'as this sandbox (default: one with no repository and every credential)')
     .option('--header <FIELD>', 'a header field, "Name: value"; may be repeated', gatherHeader)
     .option('--body <FILE>', 'the body, from a file')
@@ -38,10 +39,11 @@ export function addCheckCommand(program: Command, context: CliContext): void {
 Examples:
   sallyport check GET https://api.anthropic.com/v1/models
   sallyport check DELETE https://api.github.com/repos/o/r --sandbox sbx_4f1c
+  sallyport check tcp://cache.example.com:6379
   sallyport check POST https://api.github.com/graphql --body query.json && echo allowed`,
     )
-    .action(async (method: string, url: string | undefined, options: CheckOptions, command: Command) => {
-      if (url === undefined) throw onlyOne(method);
+    .action(async (first: string, second: string | undefined, options: CheckOptions, command: Command) => {
+      const [method, url] = readAsked(first, second);
       if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) throw noScheme(method, url);
       const asked: AskedRequest = {
         method: method.toUpperCase(),
@@ -66,6 +68,19 @@ function onlyOne(word: string): CommandFailed {
     );
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(word) ? word : `https://${word.replace(/^\/+/, '')}`;
   return new CommandFailed(exitCode.usage, 'the method is missing', `Say: sallyport check GET ${printable(url)}`);
+}
+
+/** A plain connection has no method. */
+function readAsked(first: string, second: string | undefined): [method: string, url: string] {
+  const isPlain = (text: string): boolean => /^tcp:\/\//i.test(text);
+  const url = second ?? first;
+  if (isPlain(url)) {
+    if (plainTarget(url) !== null) return ['CONNECT', url];
+    const hint = 'Say: sallyport check tcp://cache.example.com:6379';
+    throw new CommandFailed(exitCode.usage, `${printable(url)} is no host and port`, hint);
+  }
+  if (second !== undefined) return [first, second];
+  throw onlyOne(first);
 }
 
 /** `example.com`, `example.com/x`, `//example.com`. */

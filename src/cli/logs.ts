@@ -145,6 +145,7 @@ export function describeRecord(context: Pick<CliContext, 'colors'>, record: Read
 }
 
 function describeTarget(record: Readonly<Record<string, unknown>>): string {
+  if (record.scheme === 'tcp') return printable(`tcp://${record.host ?? ''}:${record.port ?? ''}`);
   const scheme = record.scheme === 'http' ? 'http://' : '';
   const usual = record.scheme === 'http' ? 80 : 443;
   const port = record.port === usual || record.port === undefined || record.port === null ? '' : `:${record.port}`;
@@ -156,9 +157,14 @@ function describeReason(record: Readonly<Record<string, unknown>>): string[] {
   const incident = typeof record.incident === 'string' ? [`incident: ${printable(record.incident)}`] : [];
   if (record.verdict === 'allowed') {
     const credential = typeof record.credential === 'string' ? [`with ${printable(record.credential)}`] : [];
-    return [...credential, ...describeCost(record), ...incident];
+    return [...credential, ...describePassed(record), ...describeCost(record), ...incident];
   }
   return [printable(record.code), printable(record.reason), ...describeCost(record), ...incident];
+}
+
+/** What passed unread says nothing else of itself. */
+function describePassed({ scheme, bytes_in: up, bytes_out: down }: Readonly<Record<string, unknown>>): string[] {
+  return scheme === 'tcp' ? [`${printable(up)} bytes up, ${printable(down)} down`] : [];
 }
 
 /** Also of an answer that broke off: it was paid for. */

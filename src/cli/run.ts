@@ -3,6 +3,7 @@
 import { type Command, Option } from 'commander';
 import type { RunGateway } from '../gateway/run-gateway.ts';
 import { pathOutside } from '../kit/process/path-outside.ts';
+import { parseHostPort } from '../kit/text/host-port.ts';
 import type { RequestedMount } from '../sandbox/files/user-mounts.ts';
 import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { SandboxRequest, SettingsChoice, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
@@ -28,6 +29,7 @@ interface RunOptions extends RightsOptions {
   readonly home?: 'fresh' | 'persist';
   readonly hideEnvFiles?: boolean;
   readonly settings?: SettingsChoice;
+  readonly hostPort?: string[];
   readonly gitConfig?: 'read-only' | 'writable';
   readonly config?: string;
   readonly gateway?: boolean;
@@ -63,6 +65,11 @@ export function addRunCommand(program: Command, context: CliContext): void {
         ['none', 'copy'],
       ),
     )
+    .option(
+      '--host-port <PORT[:INSIDE]>',
+      "a port of this machine's 127.0.0.1 that it finds on its own; may be repeated",
+      gather,
+    )
     .option('--hide-env-files', 'hide files named .env in the working directory')
     .addOption(
       new Option('--git-config <ACCESS>', "the repository's own git settings (default: read-only)").choices([
@@ -95,6 +102,7 @@ Examples:
   sallyport run -- claude
   sallyport run --repo owner/repo -- codex
   sallyport run --repo owner/repo --ro ~/notes --env EDITOR -- bash
+  sallyport run --host-port 5432 -- npm test              # its 127.0.0.1:5432 is your database
   sallyport run --image my-tools --gateway -- make test
   sallyport run --settings copy -- claude
   sallyport run --learn -- npm test`,
@@ -218,7 +226,11 @@ async function asRequest(
   return requestSandbox({
     command,
     stdio: 'terminal',
-    registration: { ...(options.id !== undefined && { id: options.id }), ...asRights(options) },
+    registration: {
+      ...(options.id !== undefined && { id: options.id }),
+      ...asRights(options),
+      ...asHostPorts(options.hostPort ?? []),
+    },
     workingDirectory: context.cwd,
     environment,
     ownPath: process.env.PATH,
@@ -233,6 +245,15 @@ async function asRequest(
     gitConfig: options.gitConfig,
     name: options.name,
   });
+}
+
+/** Every error in them at once, before anything is started. */
+function asHostPorts(texts: readonly string[]): { readonly host_ports?: readonly string[] } {
+  for (const text of texts) {
+    const read = parseHostPort(text);
+    if ('problem' in read) throw new CommandFailed(exitCode.usage, `--host-port ${printable(text)}: ${read.problem}`);
+  }
+  return texts.length === 0 ? {} : { host_ports: texts };
 }
 
 /** A script must be able to tell our failure from one of the command. `home`: where most is written. */

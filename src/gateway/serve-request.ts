@@ -7,7 +7,7 @@ import { Refusal } from '../path/refusal.ts';
 import { renderRefusal } from '../path/refusal-answer.ts';
 import type { Path } from '../path/stage.ts';
 import { Trail } from '../path/trail.ts';
-import type { Arrival, DoorExchange } from '../stages/accept/doors/door-ports.ts';
+import type { Admitted, Arrival, DoorExchange } from '../stages/accept/doors/door-ports.ts';
 import type { RecordedOutcome } from '../stages/audit/journal/record.ts';
 import type { BrakeCaller } from '../stages/authorize/limits/flood-brake.ts';
 import { waitedMs } from '../stages/authorize/limits/waiting-time.ts';
@@ -27,7 +27,7 @@ export interface ServePorts {
 
 export interface RequestServer {
   serve(arrival: Arrival): string | null;
-  admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
+  admit(arrival: Arrival): Admitted | null;
   /** Why it would not be admitted; null: it would. Leaves no record: for what was refused and written down a moment ago. */
   whyNot(arrival: Arrival): Refusal | null;
   /** Is it to pass undecrypted? Leaves no record: what is not is read, and each request in it has its own. */
@@ -115,7 +115,7 @@ export function createRequestServer(ports: ServePorts): RequestServer {
     return flow.sandbox?.id ?? null;
   }
 
-  function admit(arrival: Arrival): { tunnel: boolean; sandboxId: string } | null {
+  function admit(arrival: Arrival): Admitted | null {
     const flow = arrive(arrival);
     try {
       ports.requireJournal();
@@ -128,7 +128,8 @@ export function createRequestServer(ports: ServePorts): RequestServer {
         );
         return null;
       }
-      return { tunnel: admitted.permission.tunnel, sandboxId: admitted.sandbox.id };
+      const { tunnel, tcp = false } = admitted.permission;
+      return { tunnel, tcp, sandboxId: admitted.sandbox.id };
     } catch (error) {
       turnedDown(flow, error);
       return null;

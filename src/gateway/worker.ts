@@ -248,7 +248,9 @@ async function build(
       .catch((error: unknown) => log.error('a port of the policy is not served', { error }));
   });
   const { identityCaDirectory } = places;
-  const configured = new ConfiguredDoors({ doors, registry, ca, leaves, identityCaDirectory, policy, log });
+  // A worker leads nobody to the host: sandboxes with a namespace are served by the gateway's own process.
+  const reserved = { note: () => {} };
+  const configured = new ConfiguredDoors({ doors, registry, ca, leaves, identityCaDirectory, policy, reserved, log });
   return { core, live, machine, registry, relay, records, beat: report, configured };
 }
 

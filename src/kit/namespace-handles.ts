@@ -6,6 +6,8 @@ import type { Server } from 'node:net';
 export interface NamespaceHandles {
   /** By port: 443, 80 and every other port the policy names. Bound to every address, IPv4 and IPv6. */
   readonly tcp: ReadonlyMap<number, Server>;
+  /** By port, on the sandbox's own 127.0.0.1 and ::1: ports of the host. */
+  readonly hostPorts: ReadonlyMap<number, readonly Server[]>;
   /** For every IPv4 address, and for ::1. */
   readonly dnsUdp: readonly UdpSocket[];
   readonly dnsTcp: Server;

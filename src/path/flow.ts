@@ -49,8 +49,11 @@ export interface RawRequest {
   readonly connect: string | null;
   /** The name in the ClientHello; null when there was none or no TLS. */
   readonly sni: string | null;
-  /** `connect`: asks for a tunnel. `tunnel`: an undecrypted tunnel itself. `lookup`: a DNS question. `http`: everything else. */
-  readonly kind: 'http' | 'connect' | 'tunnel' | 'lookup';
+  /**
+   * `connect`: asks for a tunnel. `tunnel`: an undecrypted tunnel itself. `tcp`: a plain connection to a named host.
+   * `host-port`: one to a port of the host's own loopback. `lookup`: a DNS question. `http`: everything else.
+   */
+  readonly kind: 'http' | 'connect' | 'tunnel' | 'tcp' | 'host-port' | 'lookup';
   /** ClientHello carried an encrypted inner name (ECH). Only read for tunnels. */
   readonly hiddenName: boolean;
   /** Where a transparent connection wanted to go, `address:port`; null on a door that is spoken to as a proxy. */
@@ -95,7 +98,7 @@ export interface CanonicalRequest {
   readonly rawPath: string;
   /** Raw query without `?`; null when there was none. */
   readonly query: string | null;
-  readonly kind: 'http' | 'websocket' | 'connect' | 'tunnel' | 'lookup';
+  readonly kind: 'http' | 'websocket' | 'connect' | 'tunnel' | 'tcp' | 'host-port' | 'lookup';
 }
 
 export interface Accepted extends Arrived {
@@ -112,6 +115,8 @@ export interface Permission {
   readonly rule: string;
   /** Forward the bytes undecrypted. */
   readonly tunnel: boolean;
+  /** It is a plain connection: its bytes are passed on unread, with no handshake to look at. */
+  readonly tcp?: true;
   /** The credential that belongs to this host and path for this sandbox; null: none. */
   readonly credential: string | null;
   /** What it asks of a repository, when it is git that asks; null: it is not. */

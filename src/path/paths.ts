@@ -18,7 +18,12 @@ export interface Stages {
   readonly forward: Stage<Injected, Forwarded>;
 }
 
-/** audit/ is not a stage that can be skipped or refused: serve-request.ts writes down whatever came of the path. */
+/**
+ * A plain connection (`tcp`, a port of the host) is one request of this path: admitted once, one decision, one record, for as
+ * long as it lasts.
+ *
+ * audit/ is not a stage that can be skipped or refused: serve-request.ts writes down whatever came of the path.
+ */
 export function requestPath({ accept, identify, authorize, inject, forward }: Stages): Path<Arrived, Forwarded> {
   return startWith(accept).next(identify).next(authorize).next(inject).next(forward);
 }

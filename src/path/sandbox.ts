@@ -3,6 +3,12 @@
 export type ProofKind = 'ip' | 'secret' | 'mtls' | 'socket';
 export type AuthMode = 'bot' | 'user';
 
+/** A port of the host's loopback, and the one at which the sandbox finds it on its own. */
+export interface HostPort {
+  readonly port: number;
+  readonly inside: number;
+}
+
 export interface Sandbox {
   readonly id: string;
   readonly containerIp: string | null;
@@ -17,6 +23,8 @@ export interface Sandbox {
   readonly createdAt: string;
   /** Set for one of `run`: a process in the network namespace that its door is in. */
   readonly namespacePid?: number | null;
+  /** What it was started with; the policy may have more for every sandbox of `run`. Left out: none. */
+  readonly hostPorts?: readonly HostPort[];
 }
 
 type Right = 'repo' | 'branch' | 'credential';

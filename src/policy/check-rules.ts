@@ -1,7 +1,7 @@
 // What is wrong, or worth saying, about rules that are each right by themselves: entries of `allow` that contradict each other,
 // that can never do what they say, credentials that nothing leads to. Never decides about a request.
 import type { GithubEffect } from '../path/github-effects.ts';
-import type { AllowRule, BlockedApiPattern, CredentialSpec, HostPattern } from './compiled.ts';
+import type { AllowRule, BlockedApiPattern, CredentialSpec, HostPattern, TcpRule } from './compiled.ts';
 import type { Findings } from './schema/findings.ts';
 
 /** The first entry that covers a request decides: one that never comes first never asks, and somebody counts on it. */
@@ -47,6 +47,38 @@ export function checkTunnels(rules: readonly AllowRule[], findings: Findings): v
       `${rule.host.text} is a tunnel here and decrypted by ${other.name}: keep one of the two`,
     );
   }
+}
+
+/**
+ * A port of a host is read, or it is not: a plain connection beside rules for requests would be the way around them. And a push
+ * that nobody reads is a push that nobody judges.
+ */
+export function checkPlainConnections(
+  plain: readonly TcpRule[],
+  rules: readonly AllowRule[],
+  gitHosts: readonly string[],
+  findings: Findings,
+): void {
+  for (const rule of plain) {
+    const index = Number(/^allow\[(\d+)\]/.exec(rule.name)?.[1] ?? 0);
+    const path = ['allow', index, 'tcp'];
+    const git = gitHosts.find((host) => rule.host.text === host);
+    if (git !== undefined) {
+      findings.error(path, `${git} serves git: pushes in a plain connection would not be judged`);
+      continue;
+    }
+    const other = rules.find(
+      (one) => overlap(one.host, rule.host) && one.ports.some((port) => rule.ports.includes(port)),
+    );
+    if (other === undefined) continue;
+    const port = other.ports.find((one) => rule.ports.includes(one));
+    findings.error(path, `port ${port} of ${rule.host.text} is read as HTTP by ${other.name}: keep one of the two`);
+  }
+}
+
+function overlap(one: HostPattern, other: HostPattern): boolean {
+  const example = ({ text }: HostPattern): string => text.replace(/^\*\./, 'any.');
+  return one.text === other.text || one.covers(example(other)) || other.covers(example(one));
 }
 
 export function warnAboutUnreachable(

@@ -2,7 +2,7 @@
 // hosts found in the user's own configuration. Never decides about a request.
 
 import { compileGlob } from '../kit/text/glob.ts';
-import type { AllowRule } from './compiled.ts';
+import type { AllowRule, TcpRule } from './compiled.ts';
 import { exactHost } from './host-pattern.ts';
 import type { PackageFamily, PackageHosts } from './load/package-hosts.ts';
 import type { PackageOrigin } from './packages/package-origin.ts';
@@ -13,6 +13,7 @@ import { type AllowPresetDocument, type AllowRuleDocument, allowPreset, allowRul
 
 export interface CompiledAllow {
   readonly rules: AllowRule[];
+  readonly tcp: TcpRule[];
   /** Presets in use, in order. */
   readonly presets: string[];
   /** Hosts of those presets that serve git. */
@@ -36,7 +37,7 @@ export function compileAllow(
   catalog: PresetCatalog,
   packages: ReadonlyMap<PackageFamily, PackageHosts>,
 ): CompiledAllow {
-  const compiled: CompiledAllow = { rules: [], presets: [], gitHosts: [] };
+  const compiled: CompiledAllow = { rules: [], tcp: [], presets: [], gitHosts: [] };
   if (value === undefined || value === null) {
     findings.warn('`allow` names nothing, so every request will be refused: add `- preset: NAME` or `- host: NAME`');
     return compiled;
@@ -53,7 +54,9 @@ export function compileAllow(
       addPreset(entry, path, compiled, findings, catalog, packages);
     } else {
       const checked = findings.check<AllowRuleDocument>(allowRule, entry, path);
-      if (checked) compiled.rules.push(...rulesOf(checked, `allow[${i}]`, findings.lineOf(path)));
+      const line = findings.lineOf(path);
+      if (checked?.tcp !== undefined) compiled.tcp.push(...tcpRulesOf(checked, checked.tcp, `allow[${i}]`, line));
+      else if (checked) compiled.rules.push(...rulesOf(checked, `allow[${i}]`, line));
     }
   }
   return compiled;
@@ -108,6 +111,10 @@ function rulesOf(rule: AllowRuleDocument, name: string, line: number): AllowRule
     ask: rule.ask ?? false,
     ...(rule.effects === undefined ? {} : { effects: new Set(rule.effects) }),
   }));
+}
+
+function tcpRulesOf({ host }: AllowRuleDocument, ports: readonly number[], name: string, line: number): TcpRule[] {
+  return host.map((one) => ({ name, line, host: one, ports: [...new Set(ports)] }));
 }
 
 // Installing only reads. `npm audit` posts the list of packages; publishing (PUT) is never part of a preset.

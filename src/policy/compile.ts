@@ -4,7 +4,13 @@ import * as z from 'zod';
 import { compileGlob, type Glob } from '../kit/text/glob.ts';
 import { defaultEffects, type GithubEffect } from '../path/github-effects.ts';
 import { permissionsFor } from './app-permissions.ts';
-import { checkAsks, checkTunnels, warnAboutBlockedAsks, warnAboutUnreachable } from './check-rules.ts';
+import {
+  checkAsks,
+  checkPlainConnections,
+  checkTunnels,
+  warnAboutBlockedAsks,
+  warnAboutUnreachable,
+} from './check-rules.ts';
 import { compileAllow } from './compile-allow.ts';
 import { compileCredentials } from './compile-credentials.ts';
 import { compileBudgets, compileLimits, compileStore, hasBudget } from './compile-limits.ts';
@@ -15,6 +21,7 @@ import type {
   CompiledPolicy,
   CredentialSpec,
   FoundEndpoint,
+  TcpRule,
   TokenEndpoints,
 } from './compiled.ts';
 import { effectsByHost, placeAllowedEffects } from './effect-places.ts';
@@ -93,18 +100,22 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const store = compileStore(document.store, input.directory, input.machine, findings);
   const secrets = findings.check(secretsSection, document.secrets ?? {}, ['secrets']);
   const audit = findings.check(auditSection, document.audit ?? {}, ['audit']);
-  // For whoever starts a sandbox (load/saved-choices.ts): here it is only right or wrong.
-  findings.check(runSection, document.run ?? {}, ['run']);
+  // All but `host_ports` is for whoever starts a sandbox (load/saved-choices.ts): here it is only right or wrong.
+  const run = findings.check(runSection, document.run ?? {}, ['run']);
   const upstream = compileUpstream(document.upstream, input.directory, input.machine, findings);
 
   const rules = new HostIndex<AllowRule>();
   for (const rule of allow.rules) rules.add(rule.host, rule);
+  const plain = new HostIndex<TcpRule>();
+  for (const rule of allow.tcp) plain.add(rule.host, rule);
   const placed = new HostIndex<CredentialSpec>();
   for (const spec of credentials.values()) {
     for (const host of spec.placements.flatMap((placement) => placement.hosts)) placed.add(host, spec);
   }
   checkTunnels(allow.rules, findings);
   checkAsks(allow.rules, findings);
+  const ofGit = ['github.com', ...(github?.hosts ?? []), ...(git?.hosts ?? []), ...allow.gitHosts];
+  checkPlainConnections(allow.tcp, allow.rules, ofGit, findings);
   if (policy) warnAboutBlockedAsks(asks, policy.blockedApiPatterns, findings);
   if (secrets?.scrub === false) {
     findings.warn('secrets.scrub is off: a credential that an upstream sends back reaches the sandbox');
@@ -124,6 +135,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     !git ||
     !approvals ||
     !dns ||
+    !run ||
     !docker ||
     !limits ||
     !budgets ||
@@ -138,6 +150,9 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     listen,
     rulesFor: (host) => rules.find(host),
     allow: allow.rules,
+    tcp: allow.tcp,
+    tcpFor: (host) => plain.find(host),
+    run: { hostPorts: run.host_ports },
     effectsAt: effectsByHost(input.catalog.effects),
     credentials,
     credentialsFor: (host) => placed.find(host),

@@ -4,7 +4,7 @@
 import type { Glob } from '../kit/text/glob.ts';
 import type { GithubEffect } from '../path/github-effects.ts';
 import type { ProviderEffect } from '../path/provider-effects.ts';
-import type { AuthMode } from '../path/sandbox.ts';
+import type { AuthMode, HostPort } from '../path/sandbox.ts';
 import type { Budgets, Limits, StoreSettings } from './compiled-limits.ts';
 
 /** Answers whether a canonical host is covered. `*.a.b` covers subdomains at any depth, never the apex. */
@@ -43,6 +43,14 @@ export interface AllowRule {
   readonly websocket?: boolean;
   /** Of an approval: it covers nothing that would carry another credential than this one. Left out: whatever belongs there. */
   readonly carries?: string | null;
+}
+
+/** An entry of `allow` with `tcp`: plain connections to named hosts. HTTP knows nothing of it. */
+export interface TcpRule {
+  readonly name: string;
+  readonly line: number | null;
+  readonly host: HostPattern;
+  readonly ports: readonly number[];
 }
 
 /** Paths of a provider that have one effect. */
@@ -348,6 +356,11 @@ export interface CompiledPolicy {
   /** Rules that cover a host, exact ones first, then wildcards; in order of the document. */
   rulesFor(host: string): readonly AllowRule[];
   readonly allow: readonly AllowRule[];
+  readonly tcp: readonly TcpRule[];
+  /** Those of `tcp` that cover a host, exact ones first. */
+  tcpFor(host: string): readonly TcpRule[];
+  /** What every sandbox of `run` gets beside what it was started with. */
+  readonly run: { readonly hostPorts: readonly HostPort[] };
   /** Those of every preset, in use or not. */
   effectsAt(host: string): readonly EffectPaths[];
   readonly credentials: ReadonlyMap<string, CredentialSpec>;

@@ -65,6 +65,7 @@ beforeEach(async () => {
     isRegistered: () => registered,
     unregister: async (id) => removed.push(id),
     report: (what, { id, change }) => reported.push(`${what}: ${id}: ${change}`),
+    reserved: { whyNot: () => null },
     onFailure: (error) => expect.fail(String(error)),
   });
 });

@@ -27,6 +27,8 @@ export interface HandMadeCredential {
 
 export interface HandMadePolicy {
   readonly allow?: readonly HandMadeRule[];
+  readonly tcp?: readonly { readonly host: string; readonly ports: readonly number[] }[];
+  readonly hostPorts?: CompiledPolicy['run']['hostPorts'];
   readonly credentials?: readonly HandMadeCredential[];
   readonly blocked?: Readonly<Record<string, readonly string[]>>;
   readonly githubHosts?: readonly string[];
@@ -42,6 +44,12 @@ export interface HandMadePolicy {
 export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
   const allow = (made.allow ?? []).map(allowRule);
   const credentials = (made.credentials ?? []).map(credentialSpec);
+  const tcp = (made.tcp ?? []).map(({ host, ports }, i) => ({
+    name: `tcp[${i}]`,
+    line: i,
+    host: hostPattern(host),
+    ports,
+  }));
   return {
     origin: 'hand-made',
     listen: { proxy: [], mtls: [], gateway: [], dashboard: null, workers: 1 },
@@ -56,6 +64,9 @@ export function handMadePolicy(made: HandMadePolicy): CompiledPolicy {
       ];
     },
     allow,
+    tcp,
+    tcpFor: (host) => tcp.filter((rule) => rule.host.covers(host)),
+    run: { hostPorts: made.hostPorts ?? [] },
     credentials: new Map(credentials.map((spec) => [spec.name, spec])),
     credentialsFor: (host) =>
       credentials.filter((spec) =>

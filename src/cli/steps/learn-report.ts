@@ -51,13 +51,17 @@ function describeRefused(screen: Screen, { refused, config }: LearnedSession): s
   for (const one of refused.slice(0, refusedShown)) {
     const usual = one.scheme === 'http' ? 80 : 443;
     const port = one.port === usual ? '' : `:${one.port}`;
-    const target = one.path === '' ? one.host : `${one.scheme}://${one.host}${port}${one.path}`;
+    const isPlain = one.scheme === 'tcp';
+    const target = one.path === '' && !isPlain ? one.host : `${one.scheme}://${one.host}${port}${one.path}`;
     const times = one.times === 1 ? 'once' : `${one.times} times`;
     const place = one.line === null || config === null ? one.rule : `${one.rule}, line ${one.line}`;
     lines.push(
       `  ${printable(`${one.method} ${target}`)}  ${times}`,
       colors.dim(`    ${printable(one.reason)} (${printable(place)})`),
     );
+    // More than to read: for a person to write.
+    if (isPlain)
+      lines.push(colors.dim(`    to allow it unread: - { host: ${printable(one.host)}, tcp: [${one.port}] }`));
   }
   return lines;
 }

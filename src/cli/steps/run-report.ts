@@ -30,10 +30,17 @@ export function describeRun({ colors }: Pick<CliContext, 'colors'>, facts: RunFa
   const pushes = facts.repos.length === 0 ? '' : `, pushes to ${joined(facts.branches)}`;
   fact('repos', facts.repos.length === 0 ? 'none: --repo OWNER/REPO lets one in' : `${joined(facts.repos)}${pushes}`);
   fact('files', `${printable(facts.workingDirectory)}, and ${facts.persistentHome ? 'the kept' : 'a fresh'} home`);
+  for (const port of grant.hostPorts) fact('port', describeHostPort(port));
+  if (grant.plainHosts.length > 0) fact('tcp', `${joined(grant.plainHosts)}; not read, and without a credential`);
   fact('policy', printable(facts.config));
   if (facts.saved !== null) fact('saved', printable(facts.saved));
   for (const notice of notices) lines.push(`  ${colors.yellow('note')}    ${printable(notice)}`);
   return lines.join('\n');
+}
+
+function describeHostPort(text: string): string {
+  const [port, inside = port] = text.split(':');
+  return `127.0.0.1:${printable(inside)} inside is port ${printable(port)} of this machine`;
 }
 
 /** Where each key comes from; the sandbox itself holds placeholders. */

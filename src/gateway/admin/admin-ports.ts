@@ -24,6 +24,10 @@ export interface Grant {
   readonly identity?: GrantedIdentity;
   /** With a namespace: hosts that serve git, whose ssh URLs are led through the door. */
   readonly git_hosts?: readonly string[];
+  /** With a namespace: ports of the host that it finds on its own loopback, as `PORT[:INSIDE]`. */
+  readonly host_ports?: readonly string[];
+  /** With a namespace: hosts that it may reach by plain TCP, as `host:port`. */
+  readonly plain_hosts?: readonly string[];
   /** With a namespace: the credentials that are set and that it may use, by name. */
   readonly credentials?: readonly string[];
   /** Those of them that are the login of an agent in place of a key. */

@@ -8,6 +8,7 @@ import type { Feed } from '../../stages/audit/feed.ts';
 import type { AdminPorts } from '../admin/admin-ports.ts';
 import type { StartOptions } from '../contract.ts';
 import type { Dashboard } from '../dashboard/dashboard-server.ts';
+import type { ReservedPorts } from '../ports/reserved-ports.ts';
 import type { Approvals } from './build-approvals.ts';
 
 export interface DashboardParts {
@@ -15,6 +16,7 @@ export interface DashboardParts {
   readonly policy: () => CompiledPolicy;
   readonly people: Pick<Approvals, 'approvals' | 'watching' | 'onQuestion'>;
   readonly feed: Pick<Feed, 'subscribe'>;
+  readonly reserved: Pick<ReservedPorts, 'note'>;
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
@@ -65,13 +67,13 @@ export function buildDashboard(parts: DashboardParts): GatewayDashboard {
 }
 
 async function serve(
-  { policy, people, feed, log }: DashboardParts,
+  { policy, people, feed, reserved, log }: DashboardParts,
   admin: AdminPorts,
   listen: ListenAddress,
 ): Promise<Dashboard> {
   const { startDashboard } = await import('../dashboard/dashboard-server.ts');
   const { readPageAssets } = await import('../dashboard/page-assets.ts');
-  return startDashboard({
+  const page = await startDashboard({
     listen,
     assets: readPageAssets(inPackage('dashboard')),
     ports: admin,
@@ -84,4 +86,6 @@ async function serve(
     },
     onFault: (what, error) => log.error(what, { error }),
   });
+  reserved.note(new URL(page.origin).host, 'the dashboard');
+  return page;
 }

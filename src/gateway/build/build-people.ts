@@ -28,7 +28,8 @@ export function buildForPeople(options: StartOptions, kept: KeptState, primary: 
   const { policy, registry, records, places, log } = kept;
   const { workers, approvals, core, configured } = primary;
   const { doors, forward } = core;
-  const page = buildDashboard({ options, policy, people: approvals, feed: records.feed, log });
+  const { reserved } = primary;
+  const page = buildDashboard({ options, policy, people: approvals, feed: records.feed, reserved, log });
   const controls = (): LiveControl[] => controlsOf(kept, primary, page);
   const warnings = (): string[] => warningsOf(kept, primary);
   const reload = (): Promise<void> => primary.rollout.reload();

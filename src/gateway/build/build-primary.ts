@@ -3,6 +3,7 @@
 
 import { PolicyRollout } from '../config/policy-rollout.ts';
 import type { StartOptions } from '../contract.ts';
+import { ReservedPorts } from '../ports/reserved-ports.ts';
 import { DockerSandboxes } from '../sandboxes/docker-sandboxes.ts';
 import { NamespaceSandboxes } from '../sandboxes/namespace-sandboxes.ts';
 import { TrustPublisher } from '../sandboxes/published-trust.ts';
@@ -24,6 +25,7 @@ export interface Primary {
   readonly namespaces: NamespaceSandboxes;
   readonly configured: ConfiguredDoors;
   readonly publisher: TrustPublisher;
+  readonly reserved: ReservedPorts;
 }
 
 export function buildPrimary(options: StartOptions, kept: KeptState): Primary {
@@ -43,20 +45,22 @@ export function buildPrimary(options: StartOptions, kept: KeptState): Primary {
     reload: () => rollout.reload(),
     spread: async (set) => workers?.approvalsChanged(set),
   });
-  const core = buildCore(options, kept, docker, approvals);
+  const reserved = new ReservedPorts();
+  const core = buildCore(options, kept, docker, approvals, reserved);
   const { doors, leaves } = core;
   const namespaces = new NamespaceSandboxes({
     doors,
     policy,
+    reserved,
     commonCa: ca,
     report: (what, detail) => log.warn(what, detail),
     isRegistered: (record) => registry.lookUpId(record.id) === record,
     unregister: (id) => registry.remove(id),
     onFailure: (error) => log.error('a sandbox that is gone could not be unregistered', { error }),
   });
-  const configured = new ConfiguredDoors({ ...kept.places, doors, registry, ca, leaves, policy, log });
+  const configured = new ConfiguredDoors({ ...kept.places, doors, registry, ca, leaves, policy, reserved, log });
   const publisher = new TrustPublisher(options.publish, policy, ca.certificatePem, log);
-  const primary = { workers, rollout, docker, approvals, core, namespaces, configured, publisher };
+  const primary = { workers, rollout, docker, approvals, core, namespaces, configured, publisher, reserved };
   followChanges(kept, primary);
   return primary;
 }
@@ -79,7 +83,13 @@ function buildWorkerPool(options: StartOptions, kept: KeptState): WorkerPool | n
   });
 }
 
-function buildCore(options: StartOptions, kept: KeptState, docker: DockerSandboxes, approvals: Approvals): GatewayCore {
+function buildCore(
+  options: StartOptions,
+  kept: KeptState,
+  docker: DockerSandboxes,
+  approvals: Approvals,
+  reserved: ReservedPorts,
+): GatewayCore {
   const { calm, metrics, feed, shares } = kept.records;
   const { store, sharing } = kept.opened;
   return createGatewayCore({
@@ -95,6 +105,7 @@ function buildCore(options: StartOptions, kept: KeptState, docker: DockerSandbox
     meters: store.meters,
     ...(sharing !== null && { gatewayName: sharing.gateway }),
     onDial: (ok) => metrics.countConnect(ok),
+    reserved,
     confirm: (address) => docker.confirm(address),
     spoolDirectory: kept.places.spoolDirectory,
     processes: kept.processes,

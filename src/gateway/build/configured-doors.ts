@@ -11,6 +11,7 @@ import { createIdentityRenewal } from '../../stages/accept/tls/identity-renewal.
 import type { LeafMinter } from '../../stages/accept/tls/leaf.ts';
 import { identifyForRenewal } from '../../stages/identify/identify-caller.ts';
 import type { SandboxRegistry } from '../../stages/identify/registry/registry.ts';
+import type { ReservedPorts } from '../ports/reserved-ports.ts';
 import type { OpenDoors } from '../workers/worker-verbs.ts';
 import { openGatewayDoors } from './open-gateway-doors.ts';
 
@@ -21,6 +22,8 @@ export interface ConfiguredDoorParts {
   readonly leaves: LeafMinter;
   readonly identityCaDirectory: string;
   readonly policy: () => CompiledPolicy;
+  /** Hears where doors listen: no sandbox is led there. */
+  readonly reserved: Pick<ReservedPorts, 'note'>;
   readonly log: Log;
 }
 
@@ -44,6 +47,7 @@ export class ConfiguredDoors {
     if (listen.mtls.length > 0) await this.#openMtls(listen.mtls);
     const taken = [...this.#proxies, ...this.#mtls];
     this.#gateways = await openGatewayDoors({ ...this.#parts, listen: listen.gateway, taken });
+    this.#reserve();
   }
 
   /** They are served by other processes of this gateway, and open already. */
@@ -51,7 +55,13 @@ export class ConfiguredDoors {
     this.#proxies = [...open.proxies];
     this.#mtls = [...open.mtls];
     this.#gateways = [...open.gateways];
+    this.#reserve();
     if (open.mtls.length > 0) this.identityCa = await IdentityCa.open(this.#parts.identityCaDirectory);
+  }
+
+  #reserve(): void {
+    for (const place of [...this.#proxies, ...this.#mtls, ...this.#gateways])
+      this.#parts.reserved.note(place, 'a door');
   }
 
   /** By their kinds. */

@@ -39,9 +39,11 @@ import type { KnownSecrets } from '../../stages/inject/scrub/known-secrets.ts';
 import type { SecretStore } from '../../stages/inject/secret-store.ts';
 import type { ApprovalsInForce } from '../approvals/approvals-in-force.ts';
 import { createInside } from '../inside/answer-inside.ts';
+import type { ReservedPorts } from '../ports/reserved-ports.ts';
 import { createGithubQuestions } from '../questions/ask-github.ts';
 import { createGitServer } from '../questions/git-server.ts';
 import { createRequestServer } from '../serve-request.ts';
+import { createPlainPorts } from './plain-ports.ts';
 import { RequestTime } from './request-time.ts';
 import { createSecretGuard, createSecretKeeping } from './secret-keeping.ts';
 
@@ -60,6 +62,8 @@ export interface CoreParts {
   /** Where several gateways share the meters: which of them this is. */
   readonly gatewayName?: string;
   readonly onDial: (succeeded: boolean) => void;
+  /** Ports of this host that no sandbox is led to; absent: no sandbox is led to any. */
+  readonly reserved?: Pick<ReservedPorts, 'whyNot' | 'isPublished'>;
   /** Whether the caller at an address must wait for Docker's word. */
   readonly confirm: (address: string) => Promise<void> | null;
   /** Who holds a request until a person has answered. */
@@ -112,6 +116,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
   const lfsTickets = new LfsTicketStore({}, sharing === null ? null : new LfsTicketVault(sharing.vault));
   const guard = createSecretGuard({ policy, registry, log });
   const { known, masked } = guard;
+  const { reserved } = parts;
   const sweeper = new Sweeper();
   const forward = createForwardStage(
     {
@@ -121,6 +126,10 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
       environmentRoots: environmentRoots(),
       onDial: parts.onDial,
       proxyLogin: openProxyLogin(policy, parts.env, known),
+      ...(reserved !== undefined && {
+        whyNotHostPort: (port: number) => reserved.whyNot(port),
+        isPublished: (address: string, port: number) => reserved.isPublished(address, port),
+      }),
       keptUpstreams: roomForKept(openFileLimit()),
       onCircuit: ({ change, ...detail }) => {
         if (change === 'opened') log.warn('the gateway stops calling an upstream for now', detail);
@@ -192,6 +201,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
     ports: {
       ...requests,
       countQuestion: createDnsLimits(counting),
+      plain: createPlainPorts(policy, registry, parts.approvals),
       answersUnknown: () => policy().dns.unknown === 'answer',
       confirm: parts.confirm,
       contextFor: (host) => leaves.contextFor(host),
@@ -225,6 +235,7 @@ export function createGatewayCore(parts: CoreParts): GatewayCore {
       secrets.configure(changed.credentials);
       // Kept connections were made under the old upstream settings.
       forward.drop(null);
+      doors.judgeAgain();
     },
     drop(id) {
       doors.cut(id);

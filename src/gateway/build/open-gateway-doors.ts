@@ -44,6 +44,6 @@ export async function openGatewayDoors(parts: GatewayDoorParts): Promise<string[
 }
 
 /** Every port that a rule names. */
-export function portsOf({ allow }: CompiledPolicy): number[] {
-  return allow.flatMap((rule) => rule.ports);
+export function portsOf({ allow, tcp }: CompiledPolicy): number[] {
+  return [...allow, ...tcp].flatMap((rule) => rule.ports);
 }

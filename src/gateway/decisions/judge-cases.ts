@@ -159,6 +159,7 @@ function judgedOf({ rewrites, paths }: CasePush): string {
 function rulesTouched(policy: CompiledPolicy, sandbox: Sandbox, request: RehearsedRequest): string[] {
   try {
     const canonical = canonicalise(asIfSent(request));
+    if (canonical.kind === 'tcp') return policy.tcpFor(canonical.host).map(({ name }) => name);
     return [findAllowRule(policy, sandbox, canonical, canonical.method).name];
   } catch (error) {
     if (error instanceof Refusal) return [];

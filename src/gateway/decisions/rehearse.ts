@@ -2,6 +2,7 @@
 // `sallyport policy test`. Sends nothing on; what the rules must ask GitHub they ask through the ports they are handed.
 // Limits and budgets are of the moment, and are not counted.
 
+import { plainTarget } from '../../kit/text/plain-target.ts';
 import { pump } from '../../path/exchange/body-pull.ts';
 import type { BodyWriter, Exchange, Framing } from '../../path/exchange/exchange.ts';
 import { HeaderList } from '../../path/exchange/header-list.ts';
@@ -62,7 +63,8 @@ export async function rehearse(
   const permission = rehearseRules(inForce, sandbox, canonical, arrived.request.headers);
   const given = bodyOf(canonical.method, permission, asked.body);
   const exchange = new RehearsedBody(given ?? '');
-  const request = { ...arrived.request, sni: canonical.scheme === 'https' ? canonical.host : null };
+  const isNamed = canonical.scheme === 'https' && canonical.kind !== 'tcp';
+  const request = { ...arrived.request, sni: isNamed ? canonical.host : null };
   const kind = permission.tunnel ? 'tunnel' : canonical.kind;
   const reading = accepted({ ...canonical, kind });
   const flow: Identified = { ...arrived, request, exchange, canonical: reading, sandbox: proven(sandbox) };
@@ -132,6 +134,8 @@ export function asIfSent({ method, url, headers: given, body }: RehearsedRequest
   const headers = HeaderList.from(
     Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one] as const)),
   );
+  const plain = plainTarget(url);
+  if (plain !== null) return { ...madeRequest('https', 'CONNECT', plain, headers), connect: plain, kind: 'tcp' };
   const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
   if (authority !== undefined && !headers.has('host')) headers.append('Host', authority);
   return madeRequest('https', method, url, headers);
@@ -155,7 +159,7 @@ export function rehearseRules(
   canonical: CanonicalRequest,
   headers: HeaderList,
 ): Permission {
-  if (canonical.scheme === 'https') {
+  if (canonical.scheme === 'https' && canonical.kind !== 'tcp') {
     const admitted = decide(policy, sandbox, { ...canonical, kind: 'connect' }, headers);
     if (admitted.tunnel) return decide(policy, sandbox, { ...canonical, kind: 'tunnel' }, headers);
   }
@@ -188,9 +192,10 @@ function withoutCredential(
   policy: CompiledPolicy,
   sandbox: Sandbox,
   canonical: CanonicalRequest,
-  { credential, tunnel, git, github }: Permission,
+  { credential, tunnel, tcp, git, github }: Permission,
 ): string {
   const { host, path, scheme } = canonical;
+  if (tcp === true) return 'It passes unread: nothing in it is judged, searched or given a credential.';
   if (credential !== null || tunnel || git !== null || github !== null || scheme !== 'https') return '';
   if (githubPlace(policy, canonical) !== null || policy.tokenEndpoints.at(host, path) !== undefined) return '';
   const near = policy

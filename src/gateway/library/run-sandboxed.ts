@@ -55,6 +55,8 @@ export interface SandboxOptions {
   /** Variables for the command, beside the harmless ones of this process. */
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly SandboxMount[];
+  /** Ports of this machine's loopback that it finds on its own: a number, or `PORT:INSIDE`. Default: those of the policy. */
+  readonly hostPorts?: readonly (number | string)[];
   /** Whether its home is kept for the next one that keeps it too. Default: no, a fresh one. */
   readonly keepHome?: boolean;
   /** Whether files named `.env` in `cwd` stay out of sight. Default: no. */
@@ -218,13 +220,21 @@ async function stopped(own: OwnGateway | null): Promise<void> {
   await own?.stop();
 }
 
-function asRegistration({ id, repos, mode, branches, credentials }: SandboxOptions): Record<string, unknown> {
+function asRegistration({
+  id,
+  repos,
+  mode,
+  branches,
+  credentials,
+  hostPorts,
+}: SandboxOptions): Record<string, unknown> {
   return {
     repos: repos ?? [],
     ...(id !== undefined && { id }),
     ...(mode !== undefined && { auth_mode: mode }),
     ...(branches !== undefined && { allowed_branches: branches }),
     ...(credentials !== undefined && { credentials }),
+    ...(hostPorts !== undefined && { host_ports: hostPorts }),
   };
 }
 

@@ -5,6 +5,7 @@
 import { readlinkSync } from 'node:fs';
 import type { NamespaceHandles } from '../../kit/namespace-handles.ts';
 import { processBirth } from '../../kit/process/process-birth.ts';
+import type { HostPort } from '../../path/sandbox.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { containerNetwork } from '../../sandbox/docker/container-network.ts';
 import { closeNamespaceHandles, openNamespaceDoor } from '../../sandbox/namespace/open-namespace-door.ts';
@@ -13,6 +14,8 @@ import type { Doors } from '../../stages/accept/doors/doors.ts';
 import { LeafMinter, type SigningCa } from '../../stages/accept/tls/leaf.ts';
 import { type KeptCa, makeSandboxCa, reopenSandboxCa, type SandboxCa } from '../../stages/accept/tls/sandbox-ca.ts';
 import type { SandboxRecord } from '../../stages/identify/registry/sandbox-record.ts';
+import { AdminError } from '../admin/admin-error.ts';
+import type { ReservedPorts } from '../ports/reserved-ports.ts';
 
 /** How soon a sandbox that was killed with its launcher is noticed. Its door leads nowhere by then: nobody is behind it. */
 const lookEveryMs = 1_000;
@@ -22,6 +25,8 @@ type CertifiedCa = SigningCa & { readonly certificatePem: string };
 export interface NamespaceParts {
   readonly doors: Doors;
   readonly policy: () => CompiledPolicy;
+  /** Ports of the host that no sandbox is led to. */
+  readonly reserved: Pick<ReservedPorts, 'whyNot'>;
   /** The gateway's own, for containers: an image or a volume carries its certificate before the container starts. */
   readonly commonCa: CertifiedCa;
   readonly isRegistered: (record: SandboxRecord) => boolean;
@@ -59,10 +64,14 @@ export class NamespaceSandboxes {
    */
   async open(record: SandboxRecord, pid: number, known: KeptCa | null = null): Promise<OpenedNamespace> {
     const holder = whoHolds(pid);
-    const ports = new Set([443, 80, ...this.#parts.policy().allow.flatMap((rule) => rule.ports)]);
+    const policy = this.#parts.policy();
+    const ports = new Set([443, 80, ...[...policy.allow, ...policy.tcp].flatMap((rule) => rule.ports)]);
+    const hostPorts = hostPortsOf(record, policy);
+    this.#refuseReserved(hostPorts);
     const opening = openNamespaceDoor({
       pid,
       ports: [...ports],
+      hostPorts: hostPorts.map(({ inside }) => inside),
       ...(record.containerId !== null && { network: containerNetwork(pid, record.containerId) }),
     });
     const { ca, leaves } = this.#trustOf(record, known, opening);
@@ -72,9 +81,22 @@ export class NamespaceSandboxes {
       closeNamespaceHandles(handles);
       throw new Error('the sandbox was gone before its door was open');
     }
-    this.#parts.doors.openNamespace(record.id, handles, (host) => leaves.contextFor(host));
+    this.#parts.doors.openNamespace(record.id, handles, (host) => leaves.contextFor(host), hostPorts);
     this.#holders.set(record.id, holder);
     return { certificate: ca.certificatePem, ca: 'kept' in ca ? ca.kept() : null };
+  }
+
+  #refuseReserved(hostPorts: readonly HostPort[]): void {
+    for (const { port } of hostPorts) {
+      const why = this.#parts.reserved.whyNot(port);
+      if (why === null) continue;
+      throw new AdminError(
+        409,
+        'host-port.reserved',
+        `port ${port} of the host is not for sandboxes: ${why}`,
+        'Leave it out of --host-port and run.host_ports, or let the service that you mean listen on another port.',
+      );
+    }
   }
 
   #ownCa(id: string, known: KeptCa | null): SandboxCa {
@@ -115,6 +137,13 @@ export class NamespaceSandboxes {
       throw error;
     }
   }
+}
+
+/** What the sandbox was started with, and what the policy gives every sandbox of `run`. */
+export function hostPortsOf(record: SandboxRecord, { run }: Pick<CompiledPolicy, 'run'>): readonly HostPort[] {
+  const own = record.hostPorts;
+  const ofAll = record.containerId === null ? run.hostPorts : [];
+  return [...own, ...ofAll.filter(({ inside }) => !own.some((one) => one.inside === inside))];
 }
 
 /** Null when there is no such process, or it may not be looked at. */

@@ -3,6 +3,7 @@
 
 import * as z from 'zod';
 import { sandboxProxyPort } from '../../kit/namespace-handles.ts';
+import { hostPortText } from '../../kit/text/host-port.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { usableCredentials, usableLogins } from '../../sandbox/stubs/placeholders.ts';
 import type { Doors } from '../../stages/accept/doors/doors.ts';
@@ -14,7 +15,7 @@ import type { SecretStore } from '../../stages/inject/secret-store.ts';
 import { AdminError } from '../admin/admin-error.ts';
 import type { Grant } from '../admin/admin-ports.ts';
 import type { ConfiguredDoors } from '../build/configured-doors.ts';
-import type { NamespaceSandboxes } from './namespace-sandboxes.ts';
+import { hostPortsOf, type NamespaceSandboxes } from './namespace-sandboxes.ts';
 
 export interface GrantParts {
   readonly registry: SandboxRegistry;
@@ -59,6 +60,7 @@ export async function grantDoor(
   } catch (error) {
     // Another one may have its id by now.
     if (parts.registry.holds(record)) await parts.registry.remove(record.id);
+    if (error instanceof AdminError) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const hint = error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? error.hint : '';
     const what = record.namespacePid === null ? 'private socket' : 'door in its namespace';
@@ -101,7 +103,7 @@ async function grantNamespace(
   pid: number,
   known: KeptCa | null,
 ): Promise<Grant> {
-  const { githubHosts, gitHosts, credentials } = parts.policy();
+  const { githubHosts, gitHosts, credentials, tcp, run } = parts.policy();
   const { certificate, ca } = await parts.namespaces.open(record, pid, known);
   const listed = parts.secrets.list();
   const usable = usableCredentials(listed, record.credentials);
@@ -110,6 +112,8 @@ async function grantNamespace(
     ...(ca !== null && { ca }),
     proxy_url: `http://127.0.0.1:${sandboxProxyPort}`,
     git_hosts: [...githubHosts, ...gitHosts],
+    host_ports: hostPortsOf(record, { run }).map(hostPortText),
+    plain_hosts: tcp.flatMap(({ host, ports }) => ports.map((port) => `${host.text}:${port}`)),
     credentials: [...usable],
     logins: usableLogins(listed, usable),
     placeholders: [...usable].flatMap((credential) => {

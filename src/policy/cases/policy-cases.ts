@@ -1,6 +1,7 @@
 // The cases of `sallyport policy test`: requests and pushes with what the policy must say to them, read from YAML with every
 // error at once and its place. Judges nothing itself.
 import * as z from 'zod';
+import { plainTarget } from '../../kit/text/plain-target.ts';
 import { canonicalRepositoryPattern } from '../../kit/text/repository-name.ts';
 import { type RefusalCode, refusalStatus } from '../../path/refusal.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
@@ -77,10 +78,14 @@ const sandboxKeys = strictKeys({
 });
 
 const requestLine = textRead<{ method: string; url: string }>((given) => {
+  if (plainTarget(given) !== null) return { value: { method: 'CONNECT', url: given } };
   const [, method, url] = /^([A-Z][A-Z-]*) +(https?:\/\/\S+)$/.exec(given) ?? [];
   return method !== undefined && url !== undefined
     ? { value: { method, url } }
-    : { problem: 'write a method and a whole URL such as "GET https://api.example.com/v1/models"' };
+    : {
+        problem:
+          'write a method and a whole URL such as "GET https://api.example.com/v1/models", or tcp://cache.example.com:6379',
+      };
 }, 'a request such as "GET https://api.example.com/v1/models"');
 
 const requestKeys = strictKeys({

@@ -1,5 +1,7 @@
 // The policy as it holds for one sandbox, in sentences: for a person who asks, for the page inside the sandbox and for the
 // dashboard. A sandbox is told what it may do and never what is the operator's alone: files, sources, addresses.
+
+import { hostPortText } from '../../kit/text/host-port.ts';
 import { type GithubEffect, githubEffects } from '../../path/github-effects.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
 import type { CompiledPolicy, CredentialSpec, SourceSpec } from '../compiled.ts';
@@ -13,7 +15,8 @@ export interface PolicySection {
 }
 
 /** What of a registration a policy is read with. */
-export type ExplainedSandbox = Pick<Sandbox, 'repos' | 'authMode' | 'allowedBranches' | 'credentials'>;
+export type ExplainedSandbox = Pick<Sandbox, 'repos' | 'authMode' | 'allowedBranches' | 'credentials'> &
+  Partial<Pick<Sandbox, 'hostPorts' | 'namespacePid' | 'containerId'>>;
 
 export interface ExplainOptions {
   readonly audience: 'sandbox' | 'operator';
@@ -32,6 +35,7 @@ export function explainPolicy(
   const full = options.full ?? false;
   const sections: PolicySection[] = [
     { title: 'Hosts', sentences: hosts(policy, isOperator, full) },
+    { title: 'Plain connections', sentences: plainConnections(policy, sandbox, isOperator) },
     { title: 'Credentials', sentences: explainCredentials(policy, sandbox, { ...options, full }) },
     { title: 'Repositories', sentences: repositories(policy, sandbox) },
     { title: "GitHub's API", sentences: githubApi(policy, sandbox, full || !isOperator) },
@@ -47,6 +51,7 @@ export function explainPolicy(
 
 function hosts(policy: CompiledPolicy, isOperator: boolean, full: boolean): string[] {
   const sentences = explainHosts(policy, { full, places: isOperator });
+  if (sentences.length === 0 && policy.tcp.length > 0) return [];
   if (sentences.length === 0) return ['No host may be reached: `allow` names none.'];
   const rest = policy.allow.some(({ host }) => host.text === '*')
     ? 'Where several entries cover a request, the first decides: full names before wildcards, wildcards before the rest.'
@@ -55,6 +60,23 @@ function hosts(policy: CompiledPolicy, isOperator: boolean, full: boolean): stri
     ? ['On hosts of git, GitHub among them, each call is judged by its repository and by what it would do as well.']
     : [];
   return [...sentences, ...judged, rest];
+}
+
+/** What passes without being read. */
+function plainConnections({ tcp, run }: CompiledPolicy, sandbox: ExplainedSandbox, isOperator: boolean): string[] {
+  const places = (name: string, line: number | null): string =>
+    isOperator ? ` (${name}${line === null ? '' : `, line ${line}`})` : '';
+  const hostsByTcp = tcp.map(({ name, line, host, ports }) => {
+    const on = `port${ports.length === 1 ? '' : 's'} ${ports.join(', ')}`;
+    return `${host.text}: plain TCP on ${on}, passed on unread and without a credential${places(name, line)}.`;
+  });
+  const isOfRun = sandbox.namespacePid != null && sandbox.containerId == null;
+  const ports = [...(sandbox.hostPorts ?? []), ...(isOfRun || sandbox.namespacePid === undefined ? run.hostPorts : [])];
+  const ofHost = ports.map(
+    ({ port, inside }) =>
+      `127.0.0.1:${inside} and [::1]:${inside} in the sandbox are port ${port} of the host's loopback.`,
+  );
+  return [...hostsByTcp, ...new Set(ofHost)];
 }
 
 const textsOf = (list: readonly { readonly text: string }[]): string =>
@@ -232,6 +254,14 @@ export function describePolicy(policy: CompiledPolicy, isSet: (credential: strin
   const fromPresets = presets.size === 0 ? '' : `, presets ${[...presets].join(', ')}`;
   const undecrypted = tunnels.size === 0 ? '' : `, ${tunnels.size} of them as tunnels`;
   lines.push(`allowed: ${hosts.size} ${hosts.size === 1 ? 'host' : 'hosts'}${undecrypted}${fromPresets}`);
+  if (policy.tcp.length > 0) {
+    const plain = policy.tcp.flatMap(({ host, ports }) => ports.map((port) => `${host.text}:${port}`));
+    lines.push(`plain TCP, unread and without a credential: ${names(plain, false)}`);
+  }
+  if (policy.run.hostPorts.length > 0) {
+    const ports = policy.run.hostPorts.map(hostPortText);
+    lines.push(`ports of this host in every sandbox of run: ${names(ports, false)}`);
+  }
   for (const spec of policy.credentials.values()) lines.push(describeCredential(spec, isSet(spec.name)));
   return lines;
 }

@@ -27,7 +27,7 @@ export function knownHosts(policy: CompiledPolicy): KnownHosts {
     note(home);
     note(`*.${home}`);
   }
-  for (const { host } of policy.allow) note(host.text);
+  for (const { host } of [...policy.allow, ...policy.tcp]) note(host.text);
   for (const host of policy.gitHosts) note(host);
   // Where such a name leads, only the operator knows: mostly inside, and no address there is looked at.
   for (const { host } of policy.upstream.resolve) note(host.text);

@@ -84,18 +84,24 @@ export async function observe(records: AsyncIterable<Entry> | Iterable<Entry>, r
 }
 
 function asRefused(record: Entry, host: string): StillRefused {
+  const isPlain = isPlainConnection(record);
   return {
     // A question for a name comes before any request to it.
     method: record.kind === 'lookup' ? 'look-up' : text(record.method),
-    scheme: text(record.scheme),
+    scheme: isPlain ? 'tcp' : text(record.scheme),
     host,
     port: typeof record.port === 'number' ? record.port : 443,
-    path: record.kind === 'lookup' ? '' : text(record.path),
+    path: record.kind === 'lookup' || isPlain ? '' : text(record.path),
     code: text(record.code),
     rule: text(record.rule),
     reason: text(record.reason),
     times: 1,
   };
+}
+
+/** A CONNECT to another port than those of the web is most likely no HTTP. */
+function isPlainConnection({ kind, port }: Entry): boolean {
+  return kind === 'tcp' || (kind === 'connect' && port !== 443 && port !== 80);
 }
 
 function text(value: unknown): string {

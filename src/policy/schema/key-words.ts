@@ -47,6 +47,10 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     'What else it allows of a provider: to mint a credential, or to start an agent elsewhere; left out: neither.',
     ['mint-credential'],
   ],
+  'allow[].tcp': [
+    'Plain TCP to these ports, by the name of the host: limits, address guard and journal hold; nothing in it is read, and no credential goes along. An entry with it has `host` alone beside it.',
+    [6379],
+  ],
   'allow[].ask': 'A person is asked before a request passes.',
 
   approvals: 'How long and how many requests wait for a person.',
@@ -194,6 +198,11 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   dns: 'What a sandbox is told of names. No question ever leaves the host.',
   'dns.unknown':
     'In `run`, a name that is not allowed has an address where the client is refused in words (`answer`), or does not exist (`nxdomain`). On a network that sandboxes share it never exists.',
+  'run.host_ports': [
+    "Ports of the host's loopback that every sandbox finds on its own: 5432, or `5432:15432` for another port inside.",
+    [5432],
+    [5432, '6379:16379'],
+  ],
   docker: 'Docker, where it runs the sandboxes.',
   'docker.socket': 'The absolute path of its socket, or of a view of it (`sallyport docker-view`).',
   'docker.register_labelled': 'Whether containers that carry our labels are registered when they start.',

@@ -1,7 +1,9 @@
 // What `sallyport run` would be asked for every day, kept under `run:` of the configuration. One entry here is one key: its form,
 // the option of `run` that it stands for, and whether the command line adds to it or takes its place.
 import * as z from 'zod';
-import { listOf, strictKeys, yesOrNo } from './schema.ts';
+import { parseHostPort } from '../../kit/text/host-port.ts';
+import type { HostPort } from '../../path/sandbox.ts';
+import { listOf, strictKeys, textRead, wholeNumber, yesOrNo } from './schema.ts';
 
 const text = z
   .string({ error: 'write a text' })
@@ -43,4 +45,19 @@ export const savedKeys: Readonly<Record<string, SavedKey>> = {
 
 const shape = Object.fromEntries(Object.entries(savedKeys).map(([key, { schema }]) => [key, schema.optional()]));
 
-export const runSection = strictKeys(shape);
+const hostPortText = textRead<HostPort>(parseHostPort, 'a port such as 5432, or "5432:15432" for another one inside');
+
+// What the gateway gives every sandbox of `run`, and takes away from those that run: no option.
+const hostPorts = z
+  .array(
+    z.union([wholeNumber(1, 65_535).transform(String).pipe(hostPortText), hostPortText], {
+      error: 'write a port such as 5432, or "5432:15432" for another one inside',
+    }),
+    { error: 'write a list such as [5432, "6379:16379"]' },
+  )
+  .default([])
+  .refine((ports) => new Set(ports.map(({ inside }) => inside)).size === ports.length, {
+    error: 'two of them have the same port inside the sandbox: give one of them another (PORT:INSIDE)',
+  });
+
+export const runSection = strictKeys({ ...shape, host_ports: hostPorts });

@@ -1,6 +1,7 @@
 // The shape of the policy document, section by section, with the sentence for each thing that can be wrong. Small
 // texts (hosts, paths, addresses) are read into their compiled form on the way. Never reads a file.
 import * as z from 'zod';
+import { sandboxProxyPort } from '../../kit/namespace-handles.ts';
 import { providerEffects } from '../../path/provider-effects.ts';
 import type { HostPattern } from '../compiled.ts';
 import { anyHost, parseHostName, parseHostPattern } from '../host-pattern.ts';
@@ -86,11 +87,27 @@ const ruleKeys = strictKeys({
   conversation: yesOrNo.optional(),
   ask: yesOrNo.optional(),
   effects: effects.optional(),
+  tcp: listOf(wholeNumber(1, 65535), '[6379]').optional(),
 });
+
+/** Ports on which a plain connection would be a way around what is read there, or never comes to be one. */
+const neverPlain: ReadonlyMap<number, string> = new Map([
+  [
+    443,
+    'port 443 is TLS, which is decrypted and judged: leave `tcp` out, or write `tunnel: true` for pinned certificates',
+  ],
+  [80, 'port 80 is plain http, which is read and judged: write `plain_http: true` in place of `tcp`'],
+  [53, 'port 53 is DNS, which the door answers itself: leave it out'],
+  [sandboxProxyPort, `port ${sandboxProxyPort} is that of the proxy in every sandbox: leave it out`],
+]);
 
 /** One entry of `allow` that names hosts itself. */
 export const allowRule = ruleKeys.superRefine((rule, context) => {
   const isAny = rule.host.some(({ text }) => text === anyHost.text);
+  if (rule.tcp !== undefined) {
+    checkPlain(rule, isAny, context);
+    return;
+  }
   if (isAny && rule.tunnel) {
     const message = 'what goes to any host must be decrypted to be asked about: remove `tunnel`, or name the hosts';
     context.addIssue({ code: 'custom', path: ['tunnel'], message });
@@ -106,6 +123,23 @@ export const allowRule = ruleKeys.superRefine((rule, context) => {
     context.addIssue({ code: 'custom', path: [key], message });
   }
 });
+
+function checkPlain(rule: z.output<typeof ruleKeys>, isAny: boolean, context: z.RefinementCtx): void {
+  const refuse = (path: (string | number)[], message: string): void =>
+    context.addIssue({ code: 'custom', path, message });
+  if (isAny) refuse(['host'], 'a plain connection goes to hosts that have a name here: name them');
+  for (const key of ['methods', 'paths', 'ports', 'plain_http', 'tunnel', 'conversation', 'ask', 'effects'] as const) {
+    if (rule[key] === undefined || rule[key] === false) continue;
+    refuse(
+      [key],
+      `a plain connection is not read, so \`${key}\` means nothing to it: write a separate entry for requests`,
+    );
+  }
+  for (const [at, port] of (rule.tcp ?? []).entries()) {
+    const why = neverPlain.get(port);
+    if (why !== undefined) refuse(['tcp', at], why);
+  }
+}
 
 export type AllowRuleDocument = z.output<typeof allowRule>;
 

@@ -11,6 +11,8 @@ export interface DoorChildOrder {
   /** The namespace that was looked at: between the look and the entering a process id may have changed hands. */
   readonly expected: string;
   readonly ports: readonly number[];
+  /** Bound on loopback alone: they are ports of the host. */
+  readonly hostPorts: readonly number[];
   readonly dnsPort: number;
   readonly proxyPort: number;
   readonly backlog: number;
@@ -20,7 +22,7 @@ export interface DoorChildOrder {
 
 /** What it answers: handles under a name, then `done`, or what went wrong. */
 export type DoorChildMessage =
-  | { readonly kind: 'tcp'; readonly port: number }
+  | { readonly kind: 'tcp' | 'host-port'; readonly port: number }
   | { readonly kind: 'dns-tcp' | 'dns-udp' | 'proxy' }
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly code: DoorChildFault; readonly text: string };
@@ -120,6 +122,10 @@ async function main() {
   bindEveryAddress(koffi);
   const opening = [
     ...order.ports.map(async (port) => [{ kind: 'tcp', port }, await onAll(port)]),
+    ...order.hostPorts.flatMap((port) => [
+      listen({ port, host: '127.0.0.1' }).then((server) => [{ kind: 'host-port', port }, server]),
+      whereThereIsIt(listen({ port, host: '::1' })).then((server) => [{ kind: 'host-port', port }, server]),
+    ]),
     onAll(order.dnsPort).then((server) => [{ kind: 'dns-tcp' }, server]),
     // Not one socket for both: it would answer from ::1 whatever IPv6 address was asked, and who asked would wait in vain.
     // This way any other IPv6 address refuses at once, and the next resolver is asked.

@@ -25,6 +25,8 @@ export interface NamespaceDoorOptions {
   readonly pid: number;
   /** Every port the policy names. 53 and the proxy's own port are the door's, whatever stands here. */
   readonly ports: readonly number[];
+  /** Ports of the sandbox's loopback that are the host's. One that is among `ports` listens there already. */
+  readonly hostPorts?: readonly number[];
   /** `net:[…]`: what was looked at before. Left out: whatever the process has now. */
   readonly network?: string;
   readonly signal?: AbortSignal;
@@ -39,7 +41,11 @@ export async function openNamespaceDoor(options: NamespaceDoorOptions, find = fi
   const forbidden = forbiddenNamespaces();
   if (forbidden.includes(expected)) throw notAnotherNamespace(pid);
   const ports = [...new Set(options.ports)].filter((port) => port !== dnsPort && port !== sandboxProxyPort);
-  const order: DoorChildOrder = { forbidden, expected, ports, dnsPort, proxyPort: sandboxProxyPort, backlog, koffi };
+  const hostPorts = (options.hostPorts ?? []).filter((port) => !ports.includes(port));
+  const order: DoorChildOrder = {
+    ...{ forbidden, expected, ports, hostPorts, dnsPort },
+    ...{ proxyPort: sandboxProxyPort, backlog, koffi },
+  };
   const nsenter = find('nsenter');
   if (nsenter === null) throw noNsenter();
   const child = spawn(
@@ -52,12 +58,13 @@ export async function openNamespaceDoor(options: NamespaceDoorOptions, find = fi
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     },
   );
-  return new Receiver(child, pid, ports).receive();
+  return new Receiver(child, pid, ports, hostPorts).receive();
 }
 
 /** Closes handles that no door serves: what came after the opening has failed. */
 export function closeNamespaceHandles(handles: Partial<NamespaceHandles>): void {
-  for (const server of [...(handles.tcp?.values() ?? []), handles.dnsTcp, handles.proxy]) server?.close();
+  const ofHost = [...(handles.hostPorts?.values() ?? [])].flat();
+  for (const server of [...(handles.tcp?.values() ?? []), ...ofHost, handles.dnsTcp, handles.proxy]) server?.close();
   for (const socket of handles.dnsUdp ?? []) socket.close();
 }
 
@@ -66,17 +73,20 @@ class Receiver {
   readonly #child: ChildProcess;
   readonly #pid: number;
   readonly #ports: readonly number[];
+  readonly #hostPorts: readonly number[];
   readonly #tcp = new Map<number, Server>();
+  readonly #host = new Map<number, Server[]>();
   #dnsTcp: Server | undefined;
   readonly #dnsUdp: UdpSocket[] = [];
   #proxy: Server | undefined;
   #fault: Error | null = null;
   #complaint = '';
 
-  constructor(child: ChildProcess, pid: number, ports: readonly number[]) {
+  constructor(child: ChildProcess, pid: number, ports: readonly number[], hostPorts: readonly number[]) {
     this.#child = child;
     this.#pid = pid;
     this.#ports = ports;
+    this.#hostPorts = hostPorts;
   }
 
   async receive(): Promise<NamespaceHandles> {
@@ -123,6 +133,10 @@ class Receiver {
       case 'tcp':
         if (handle instanceof Server) this.#tcp.set(message.port, notYet(handle));
         return;
+      case 'host-port':
+        if (handle instanceof Server)
+          this.#host.set(message.port, [...(this.#host.get(message.port) ?? []), notYet(handle)]);
+        return;
       case 'dns-tcp':
         if (handle instanceof Server) this.#dnsTcp = notYet(handle);
         return;
@@ -137,14 +151,17 @@ class Receiver {
   #result(): NamespaceHandles {
     const tcp = this.#tcp;
     const [dnsTcp, dnsUdp, proxy] = [this.#dnsTcp, this.#dnsUdp, this.#proxy];
-    const whole = this.#ports.every((port) => tcp.has(port));
+    const hostPorts = this.#host;
+    const whole = this.#ports.every((port) => tcp.has(port)) && this.#hostPorts.every((port) => hostPorts.has(port));
     if (this.#fault === null && whole && dnsTcp !== undefined && dnsUdp.length > 0 && proxy !== undefined) {
       // Whoever asked for the door has it before the next connection can come: nothing is waited for in between.
-      for (const server of [...tcp.values(), dnsTcp, proxy]) server.off('connection', turnAway);
-      return { tcp, dnsTcp, dnsUdp, proxy };
+      for (const server of [...tcp.values(), ...[...hostPorts.values()].flat(), dnsTcp, proxy])
+        server.off('connection', turnAway);
+      return { tcp, hostPorts, dnsTcp, dnsUdp, proxy };
     }
     closeNamespaceHandles({
       tcp,
+      hostPorts,
       ...(dnsTcp !== undefined && { dnsTcp }),
       dnsUdp,
       ...(proxy !== undefined && { proxy }),

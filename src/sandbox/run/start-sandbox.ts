@@ -82,6 +82,10 @@ export interface NamespaceGrant {
   readonly caCertificate: string;
   readonly proxyUrl: string;
   readonly gitHosts: readonly string[];
+  /** Ports of the host that it finds on its own loopback, as `PORT[:INSIDE]`. */
+  readonly hostPorts: readonly string[];
+  /** Hosts that it may reach by plain TCP, as `host:port`. */
+  readonly plainHosts: readonly string[];
   /** Credentials that are set and that the sandbox may use. */
   readonly credentials: readonly string[];
   /** Those of them that are the login of an agent in place of a key. */

@@ -43,7 +43,8 @@ function refuseLoops(request: RawRequest, instance: string): void {
 }
 
 export function canonicalise(request: RawRequest): CanonicalRequest {
-  if (request.destination === null) return readRequest(request, null);
+  // What a port of the host is bound to inside is loopback, where no name has an address.
+  if (request.destination === null || request.kind === 'host-port') return readRequest(request, null);
   const destination = parseDestination(request.destination);
   refuseBareAddress(request, destination);
   const canonical = readRequest(request, destination);
@@ -54,6 +55,7 @@ export function canonicalise(request: RawRequest): CanonicalRequest {
 function readRequest(request: RawRequest, destination: Destination | null): CanonicalRequest {
   if (request.kind === 'connect') return canonicalConnect(request);
   if (request.kind === 'tunnel') return canonicalTunnel(request);
+  if (request.kind === 'tcp' || request.kind === 'host-port') return canonicalPlain(request);
   if (request.kind === 'lookup') return canonicalLookup(request);
   if (!methodToken.test(request.method) || request.method === 'CONNECT') {
     throw new Refusal(
@@ -188,6 +190,14 @@ function canonicalConnect(request: RawRequest): CanonicalRequest {
 function canonicalTunnel(request: RawRequest): CanonicalRequest {
   const { host, port } = parseAuthority(request.connect ?? request.target);
   return { ...wholeTarget, scheme: 'https', host, port: port ?? 443, method: 'CONNECT', kind: 'tunnel' };
+}
+
+/** There is nothing in it to read: its door says where it goes, by the place that it was made to. */
+function canonicalPlain(request: RawRequest): CanonicalRequest {
+  const { host, port } = parseAuthority(request.connect ?? request.target);
+  if (port === null) throw new Refusal('malformed.host', 'a plain connection needs host:port');
+  const { kind } = request;
+  return { ...wholeTarget, scheme: 'https', host, port, method: 'CONNECT', kind: kind === 'tcp' ? kind : 'host-port' };
 }
 
 /** WebSocket passes; h2c may be ignored by any server and is; other protocols would be dropped silently, so refused. */

@@ -54,6 +54,7 @@ function describe(record: RecordBody, told: string): ReportedRefusal {
 function urlOf({ kind, scheme, host, port, path, query }: RecordBody): string {
   if (kind === 'lookup') return host;
   if (kind === 'connect' || kind === 'tunnel') return `${host}:${port}`;
+  if (scheme === 'tcp') return `${scheme}://${host}:${port}`;
   const authority = port === (scheme === 'https' ? 443 : 80) ? host : `${host}:${port}`;
   // The record has the names of the query alone.
   const asked = query === null ? '' : `?${query === '' ? '' : query.replaceAll('&', '=…&')}${query === '' ? '' : '=…'}`;

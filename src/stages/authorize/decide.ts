@@ -17,6 +17,8 @@ import { type GithubPlace, githubPlace } from './github-place.ts';
 import { judgedMethods } from './judged-methods.ts';
 import { hidesABoundary, readingsOf } from './path-forms.ts';
 import { refuseBlockedApi } from './refuse-blocked-api.ts';
+import { decideHostPort } from './tcp/decide-host-port.ts';
+import { decideTcp, onlyTcp } from './tcp/decide-tcp.ts';
 import { decideConnect, decideTunnel } from './tunnel-rules.ts';
 
 export function decide(
@@ -28,6 +30,8 @@ export function decide(
   try {
     if (canonical.host === insideHost) return decideInside(canonical);
     if (canonical.kind === 'connect') return decideConnect(policy, sandbox, canonical);
+    if (canonical.kind === 'tcp') return decideTcp(policy, sandbox, canonical);
+    if (canonical.kind === 'host-port') return decideHostPort(policy, sandbox, canonical);
     if (canonical.kind === 'tunnel') return decideTunnel(policy, sandbox, canonical);
     if (canonical.kind === 'lookup') return decideLookup(policy, sandbox, canonical);
     return decideRequest(policy, sandbox, canonical, headers);
@@ -43,6 +47,8 @@ function decideRequest(
   canonical: CanonicalRequest,
   headers: HeaderList,
 ): Permission {
+  const plain = policy.tcpFor(canonical.host);
+  if (plain.length > 0 && policy.rulesFor(canonical.host).length === 0) throw onlyTcp(plain, canonical);
   const methods = judgedMethods(canonical.method, headers);
   const rules = methods.map((method) => findAllowRule(policy, sandbox, canonical, method));
   const permission = permit(policy, sandbox, canonical, headers, methods, rules[0]!);
@@ -204,7 +210,7 @@ function decideInside(canonical: CanonicalRequest): Permission {
 const refusedType = /^\/(?:ANY|TXT|NULL|AXFR|IXFR|TYPE\d+)$/;
 
 function decideLookup(policy: CompiledPolicy, sandbox: Sandbox, canonical: CanonicalRequest): Permission {
-  const [rule] = policy.rulesFor(canonical.host);
+  const rule = policy.rulesFor(canonical.host)[0] ?? policy.tcpFor(canonical.host)[0];
   if (rule === undefined) throw hostNotAllowed(policy, sandbox, canonical);
   refuseTalkingType(canonical);
   return { rule: rule.name, tunnel: false, credential: null, git: null, github: null, repository: null };

@@ -5,6 +5,7 @@ import { Refusal } from '../../path/refusal.ts';
 import type { Sandbox } from '../../path/sandbox.ts';
 import type { AllowRule, CompiledPolicy } from '../../policy/compiled.ts';
 import { hostNotAllowed, portNotAllowed } from './allow-rules.ts';
+import { findTcpRule, permitTcp, tcpNotAllowed } from './tcp/decide-tcp.ts';
 
 /**
  * The rule that says the host and port are forwarded undecrypted. A rule for the exact host decides over a wildcard:
@@ -22,8 +23,11 @@ export function decideConnect(policy: CompiledPolicy, sandbox: Sandbox, canonica
   const tunnel = findTunnelRule(rules, canonical);
   if (tunnel !== undefined)
     return { rule: tunnel.name, tunnel: true, credential: null, git: null, github: null, repository: null };
+  const plain = findTcpRule(policy, canonical);
+  if (plain !== undefined) return permitTcp(plain);
   const named = rules.find((rule) => rule.ports.includes(canonical.port));
   if (named === undefined && canonical.port !== 443 && canonical.port !== 80) {
+    if (policy.tcpFor(canonical.host).length > 0) throw tcpNotAllowed(policy, sandbox, canonical);
     throw rules.length === 0 ? hostNotAllowed(policy, sandbox, canonical) : portNotAllowed(rules, canonical);
   }
   return {

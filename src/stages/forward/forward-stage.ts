@@ -8,6 +8,7 @@ import type { ClientIdentity } from '../../path/exchange/client-identity.ts';
 import type { OwnAnswer } from '../../path/exchange/outgoing-request.ts';
 import { addWrapper, wrappedExchange } from '../../path/exchange/wrappers.ts';
 import type { Forwarded, Injected } from '../../path/flow.ts';
+import { passesUnread } from '../../path/passes-unread.ts';
 import type { Stage } from '../../path/stage.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
 import { scrubAnswer, untilPassedOn } from './answer/scrubbed-answer.ts';
@@ -95,8 +96,8 @@ class Forwarder {
   run(injected: Injected): Promise<Forwarded> {
     if (injected.permission.inside === true) return this.#inside(injected);
     const settings = this.#relaySettings();
-    if (injected.canonical.kind === 'tunnel') {
-      return relayTunnel(() => this.#openTunnel(injected), wrappedUp(injected), settings);
+    if (passesUnread(injected.canonical.kind)) {
+      return relayTunnel(() => this.#openUnread(injected), wrappedUp(injected), settings);
     }
     const { answer, renew } = injected.outgoing;
     if (answer !== null) return Promise.resolve(answerOurselves(injected, answer));
@@ -169,9 +170,13 @@ class Forwarder {
     }
   }
 
-  #openTunnel(flow: Injected): ReturnType<Dialler['open']> {
-    const { host, port } = flow.canonical;
-    return this.circuits.openTunnel(flow, () => this.#dialler.open(host, port, flow.sandbox.id));
+  #openUnread(flow: Injected): ReturnType<Dialler['open']> {
+    const { host, port, kind } = flow.canonical;
+    // Nobody else's upstream: whether it is there is for the person who started it to know, at once.
+    if (kind === 'host-port') return this.#dialler.openHostPort(port);
+    return this.circuits.openTunnel(flow, () =>
+      this.#dialler.open(host, port, flow.sandbox.id, undefined, kind === 'tcp'),
+    );
   }
 
   #idleH1(key: string): Upstream | null {

@@ -10,6 +10,7 @@ import { HeaderList } from '../../path/exchange/header-list.ts';
 import { OutgoingRequest, type OwnAnswer } from '../../path/exchange/outgoing-request.ts';
 import { addWrapper, type Wrap, wrappedExchange } from '../../path/exchange/wrappers.ts';
 import type { Authorized, Injected } from '../../path/flow.ts';
+import { passesUnread } from '../../path/passes-unread.ts';
 import { reveal, type Secret } from '../../path/secret.ts';
 import type { Stage } from '../../path/stage.ts';
 import type {
@@ -105,7 +106,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
   run(arrived: Authorized): Injected | Promise<Injected> {
     const { canonical, permission } = arrived;
     // Bytes that are not decrypted have no head to write, but a name that they go to.
-    if (permission.tunnel || canonical.kind === 'tunnel' || canonical.kind === 'connect') {
+    if (permission.tunnel || passesUnread(canonical.kind) || canonical.kind === 'connect') {
       this.#parts.outbound?.checkHead(arrived);
       return enrich(arrived, { outgoing: new OutgoingRequest('', new HeaderList()), injected: null });
     }
@@ -140,7 +141,7 @@ export class InjectStage implements Stage<Authorized, Injected> {
     const unguarded = wrappedExchange(flow);
     const exchange = rehearsal?.guardBody(flow, unguarded) ?? unguarded;
     const answered = this.#policy().tokenEndpoints.at(canonical.host, canonical.path);
-    if (answered !== undefined && canonical.kind !== 'tunnel') {
+    if (answered !== undefined && !passesUnread(canonical.kind)) {
       const guarded: Wrap = (inner) => rehearsal?.guardBody(flow, inner) ?? inner;
       await tokens?.answer({ ...flow, guarded }, answered.spec, answered.endpoint);
       return null;

@@ -35,6 +35,8 @@ const registrar: SandboxRegistrar = {
     gitHosts: [],
     credentials: [],
     logins: [],
+    hostPorts: [],
+    plainHosts: [],
   }),
   renew: async () => {},
   unregister: async () => {},

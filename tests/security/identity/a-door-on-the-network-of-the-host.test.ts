@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => namespace.end());
 
 const koffi = createRequire(import.meta.url).resolve('koffi');
-const harmless = { dnsPort: 5399, proxyPort: 3199, ports: [4499], backlog: 1, koffi };
+const harmless = { hostPorts: [], dnsPort: 5399, proxyPort: 3199, ports: [4499], backlog: 1, koffi };
 
 /** The child itself, as if it had been led to the wrong place; gives everything it said. */
 async function runChild(enter: readonly string[], order: DoorChildOrder): Promise<DoorChildMessage[]> {

@@ -5,7 +5,7 @@ import type { Caller } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import { type DnsVoice, refuseQuery, typeName } from './dns-answer.ts';
 import { type DnsClient, type DnsClients, SandboxDns } from './dns-client.ts';
-import { createLookup, type LookupPath, RecentKeys, recordFlood, recordQuestion } from './dns-lookup.ts';
+import { createLookup, type LookupPath, noting, RecentKeys, recordFlood, recordQuestion } from './dns-lookup.ts';
 import { readQuery } from './dns-query.ts';
 import { DnsRate, strangerRate } from './dns-rate.ts';
 
@@ -17,13 +17,15 @@ export interface DnsCallersOptions {
   /** The sandbox that is registered at this address; null: a stranger. Sorts, and permits nothing: that is the path's. */
   readonly sandboxAt: (address: string) => string | null;
   readonly confirm: (address: string) => Promise<void> | null;
+  /** The sandbox at this address was given one for this name. */
+  readonly given?: (address: string, name: string) => void;
 }
 
 /** More sandboxes than one gateway serves; who is forgotten begins anew. */
 const maxCallers = 1024;
 const maxHeldByStrangers = 8;
 
-export function createDnsCallers({ door, voice, path, sandboxAt, confirm }: DnsCallersOptions): DnsClients {
+export function createDnsCallers({ door, voice, path, sandboxAt, confirm, given }: DnsCallersOptions): DnsClients {
   const known = new LRUCache<string, { readonly sandboxId: string; readonly client: DnsClient }>({ max: maxCallers });
   const strangers = new StrangersDns(door, voice, path);
   return {
@@ -34,7 +36,8 @@ export function createDnsCallers({ door, voice, path, sandboxAt, confirm }: DnsC
       const before = known.get(address);
       // Another sandbox at the address of one that is gone: what was written down of the other says nothing about it.
       if (before?.sandboxId === sandboxId) return before.client;
-      const client = new SandboxDns(createLookup(path, callerAt(door, address)), voice);
+      const lookup = noting(createLookup(path, callerAt(door, address)), (name) => given?.(address, name));
+      const client = new SandboxDns(lookup, voice);
       known.set(address, { sandboxId, client });
       return client;
     },

@@ -70,6 +70,18 @@ export function createLookup(
   };
 }
 
+/** The same, telling which names it gave an address for. */
+export function noting(ports: DnsPorts, given: (name: string) => void): DnsPorts {
+  return {
+    ...ports,
+    lookup(name, type) {
+      const answer = ports.lookup(name, type);
+      if (answer !== false && (type === 'A' || type === 'AAAA')) given(name);
+      return answer;
+    },
+  };
+}
+
 /** A flood has no name and no one question: it is written down as what it is. */
 export function recordFlood(path: Pick<LookupPath, 'admit'>, caller: Caller, fault: Refusal): void {
   path.admit({ caller, request: { ...lookupRequest('*', 'ANY'), fault }, exchange: new DnsExchange() });

@@ -14,7 +14,7 @@ import { H1Connection } from '../http/h1-connection.ts';
 import { H2Connection } from '../http/h2-connection.ts';
 import type { ClientHello } from '../tls/client-hello.ts';
 import { handshakeTimeMs, peekHello } from '../tls/peek-hello.ts';
-import type { DoorIdentity, DoorPorts, OpenConnection, Opening } from './door-ports.ts';
+import type { Arrival, DoorIdentity, DoorPorts, OpenConnection, Opening } from './door-ports.ts';
 import { TunnelExchange } from './tunnel-exchange.ts';
 
 /** Nothing was read, so there is nobody to put it into words for: the code says which limit it is. */
@@ -42,6 +42,7 @@ export abstract class DoorConnection implements OpenConnection {
   protected readonly ports: DoorPorts;
   protected readonly settings: ConnectionSettings;
   protected inner: { close(): void } | null = null;
+  #plain: (Arrival & { readonly exchange: TunnelExchange }) | null = null;
 
   constructor(socket: Socket, identity: DoorIdentity, ports: DoorPorts, transport: Socket = socket) {
     this.socket = socket;
@@ -193,6 +194,28 @@ export abstract class DoorConnection implements OpenConnection {
   protected tunnel(bytes: Buffer, hello: ClientHello | null, route: ConnectionRoute, caller: Caller): void {
     const request = undecrypted('tunnel', route, hello);
     this.ports.serve({ caller, request, exchange: this.tunnelExchange(bytes) });
+  }
+
+  /** Nothing is read of it: it may be the other side that speaks first. What one side ends, the other may still answer. */
+  protected passPlain(
+    kind: 'tcp' | 'host-port',
+    route: ConnectionRoute,
+    caller: Caller,
+    { bytes = Buffer.alloc(0), fault = null }: { readonly bytes?: Buffer; readonly fault?: Refusal | null } = {},
+  ): void {
+    this.socket.allowHalfOpen = true;
+    const exchange = new TunnelExchange(this.socket, bytes, this.settings, this.transport, null);
+    const request: RawRequest = { ...undecrypted('connect', route, null), kind, fault };
+    this.#plain = { caller, request, exchange };
+    this.ports.serve({ caller, request, exchange });
+  }
+
+  /** Another policy is in force: a plain connection that it would not let in ends now. Requests are judged one by one anyway. */
+  judgeAgain(): void {
+    if (this.#plain === null || this.socket.destroyed) return;
+    const { request, exchange } = this.#plain;
+    exchange.cut = this.ports.plain?.whyNoLonger(request, this.sandboxId) ?? null;
+    if (exchange.cut !== null) this.socket.destroy();
   }
 
   protected fault(route: ConnectionRoute, caller: Caller, what: string, cause?: unknown): void {

@@ -4,6 +4,7 @@ import type { SecureContext } from 'node:tls';
 import type { Exchange } from '../../../path/exchange/exchange.ts';
 import type { Caller, RawRequest } from '../../../path/flow.ts';
 import type { Refusal } from '../../../path/refusal.ts';
+import type { TcpRule } from '../../../policy/compiled.ts';
 import type { CountQuestion } from '../dns/dns-limits.ts';
 import type { ConnectionSettings } from '../http/connection-settings.ts';
 
@@ -23,7 +24,7 @@ export interface DoorPorts {
   /** Runs the whole path for a request. Returns the sandbox it turned out to come from. */
   serve(arrival: Arrival): string | null;
   /** Judges a CONNECT: null when it was refused (and answered), else how to go on. */
-  admit(arrival: Arrival): { readonly tunnel: boolean; readonly sandboxId: string } | null;
+  admit(arrival: Arrival): Admitted | null;
   /** Why it would not be admitted; null: it would. Answers nothing and leaves no record. */
   whyNot(arrival: Arrival): Refusal | null;
   /** Is it to pass undecrypted? Answers nothing and leaves no record. */
@@ -33,6 +34,8 @@ export interface DoorPorts {
    * to wait for. It never rejects: what is not confirmed is refused by the path, as a stranger or until Docker answers.
    */
   confirm(address: string): Promise<void> | null;
+  /** Absent: everything is read. */
+  readonly plain?: PlainPorts;
   contextFor(host: string): SecureContext;
   settings(): ConnectionSettings;
   /** Counts a DNS question, or says why it is one too many. */
@@ -44,6 +47,28 @@ export interface DoorPorts {
   /** It has proven whose it is; null: another connection on top of it is counted. One that is not granted is to be closed. */
   identified(connection: OpenConnection, sandboxId: string | null): Opening | Promise<Opening>;
   closed(connection: OpenConnection): void;
+}
+
+/** How a CONNECT goes on: `tunnel` passes the bytes of a TLS connection, `tcp` any bytes. */
+export interface Admitted {
+  readonly tunnel: boolean;
+  readonly tcp: boolean;
+  readonly sandboxId: string;
+}
+
+/** What a door asks about plain connections. */
+export interface PlainPorts {
+  /** What of the policy tells them from those that are read. */
+  places(): PlainPlaces;
+  /** Why one of this sandbox that is open would not be let in now; null: it would. Counts nothing. */
+  whyNoLonger(request: RawRequest, sandboxId: string | null): Refusal | null;
+}
+
+/** The part of the policy that the doors see. */
+export interface PlainPlaces {
+  readonly tcp: readonly Pick<TcpRule, 'host' | 'ports'>[];
+  /** Ports on which requests of other hosts are read. */
+  readonly read: ReadonlySet<number>;
 }
 
 /** Or by which limit it is not. */
@@ -61,6 +86,8 @@ export interface OpenConnection {
   /** Ends it when what is under way has ended. */
   close(): void;
   destroy(): void;
+  /** Another policy is in force; left out: what comes through it is judged request by request. */
+  judgeAgain?(): void;
 }
 
 export interface DoorIdentity {

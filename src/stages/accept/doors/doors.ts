@@ -5,14 +5,18 @@ import { rmSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { NamespaceHandles } from '../../../kit/namespace-handles.ts';
+import type { OriginalDestination } from '../../../kit/original-destination.ts';
 import { listenOnUnixSocket } from '../../../kit/process/unix-listen.ts';
 import type { Caller } from '../../../path/flow.ts';
+import type { HostPort } from '../../../path/sandbox.ts';
 import { attachDns } from '../dns/dns-door.ts';
-import { createLookup } from '../dns/dns-lookup.ts';
+import { createLookup, noting } from '../dns/dns-lookup.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import type { DoorIdentity, DoorPorts, OpenConnection, Opening } from './door-ports.ts';
 import { type GatewayDoor, type GatewayDoorOptions, openGatewayDoor } from './gateway-door.ts';
+import { startHostPortConnection } from './host-port-door.ts';
 import { type MtlsDoorOptions, openMtlsDoor } from './mtls-door.ts';
+import { AskedNames, type PlainPlace, plainPlaceOf } from './plain-place.ts';
 import { openProxyDoor, startProxyConnection } from './proxy-door.ts';
 import { startTransparentConnection } from './transparent-door.ts';
 
@@ -94,9 +98,15 @@ export class Doors {
    * Serves sockets that listen in the sandbox's network namespace, and owns them from here on. `contextFor`: each sandbox
    * has a CA of its own.
    */
-  openNamespace(sandboxId: string, handles: NamespaceHandles, contextFor: (host: string) => SecureContext): void {
+  openNamespace(
+    sandboxId: string,
+    handles: NamespaceHandles,
+    contextFor: (host: string) => SecureContext,
+    hostPorts: readonly HostPort[] = [],
+  ): void {
     if (this.#namespaces.has(sandboxId)) throw new Error(`the sandbox ${sandboxId} has a namespace door already`);
-    this.#namespaces.set(sandboxId, serveNamespaceDoor(sandboxId, handles, { ...this.#ports(), contextFor }));
+    const ports = { ...this.#ports(), contextFor };
+    this.#namespaces.set(sandboxId, serveNamespaceDoor(sandboxId, handles, ports, hostPorts));
   }
 
   /** `contextFor`: beside names it must know addresses, so that who dials one can read why not. */
@@ -114,6 +124,11 @@ export class Doors {
     const changed = await Promise.allSettled(this.#gateways.map((door) => door.listenOn(ports)));
     const failed = changed.find((one) => one.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
+  }
+
+  /** Another policy is in force: plain connections that it does not let in end now. */
+  judgeAgain(): void {
+    for (const connection of this.#connections) connection.judgeAgain?.();
   }
 
   /** The sandbox is gone: its doors and every connection it has, at once. */
@@ -196,19 +211,39 @@ interface NamespaceDoor {
   close(): void;
 }
 
-function serveNamespaceDoor(sandboxId: string, handles: NamespaceHandles, ports: DoorPorts): NamespaceDoor {
+function serveNamespaceDoor(
+  sandboxId: string,
+  handles: NamespaceHandles,
+  ports: DoorPorts,
+  hostPorts: readonly HostPort[],
+): NamespaceDoor {
   const identity: DoorIdentity = { name: `namespace ${sandboxId}`, socketOf: sandboxId };
   const caller: Caller = { door: identity.name, address: null, socketOf: sandboxId, proxyAuthorization: null };
-  const servers: Server[] = [...handles.tcp.values(), handles.proxy];
+  const servers: Server[] = [...handles.tcp.values(), ...[...handles.hostPorts.values()].flat(), handles.proxy];
   // An unheard error event would end the gateway: accepting may fail for want of file descriptors.
   for (const server of servers) server.on('error', () => {});
+  const asked = new AskedNames();
+  const { plain } = ports;
+  const plainAt = (place: OriginalDestination): PlainPlace | null =>
+    plain === undefined ? null : plainPlaceOf(plain.places(), place, asked);
   for (const server of handles.tcp.values()) {
-    server.on('connection', (socket) => startTransparentConnection(socket, identity, caller, ports));
+    server.on('connection', (socket) => {
+      if (!startHostPortConnection(socket, hostPorts, identity, caller, ports))
+        startTransparentConnection(socket, identity, caller, ports, plainAt);
+    });
+  }
+  for (const server of [...handles.hostPorts.values()].flat()) {
+    server.on('connection', (socket) => {
+      if (!startHostPortConnection(socket, hostPorts, identity, caller, ports)) socket.on('error', () => {}).destroy();
+    });
   }
   handles.proxy.on('connection', (socket) => startProxyConnection(socket.setNoDelay(true), identity, ports));
   const dns = attachDns(
     { udp: handles.dnsUdp, tcp: handles.dnsTcp },
-    createLookup(ports, caller, () => ports.answersUnknown()),
+    noting(
+      createLookup(ports, caller, () => ports.answersUnknown()),
+      (name) => asked.add(name),
+    ),
   );
   let isOpen = true;
   return {

@@ -2,6 +2,7 @@
 // transparent connections on the ports of the policy, told apart by the name they say. Who is calling is known by source
 // address: Docker and the firewall vouch for it, this file does not.
 import { isIPv6, type Server, type Socket } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { plainAddress } from '../../../kit/canonical-address.ts';
 import {
   loadOriginalDestination,
@@ -14,6 +15,7 @@ import { createDnsCallers } from '../dns/dns-callers.ts';
 import { serveDns } from '../dns/dns-door.ts';
 import type { Arrival, DoorIdentity, DoorPorts } from './door-ports.ts';
 import { dnsPort, openGatewayListeners, openGatewayPort, placeText } from './gateway-listeners.ts';
+import { AskedNames, plainPlaceAtDoor } from './plain-place.ts';
 import { placeOfSocket, TransparentConnection } from './transparent-door.ts';
 
 /** What allowed names are told to be at; null: nothing of this family. */
@@ -53,9 +55,12 @@ export async function openGatewayDoor(options: GatewayDoorOptions, ports: DoorPo
   // Before anything listens: a connection that comes while nobody takes it up would end the gateway by being reset.
   const readOriginal = await loadOriginalDestination();
   const listeners = await openGatewayListeners(address, wanted(options.ports));
+  const askedBy = new LRUCache<string, AskedNames>({ max: maxCallers });
   const identity: DoorIdentity = { name: `gateway ${address}`, socketOf: null };
   const serve = (server: Server): Server =>
-    server.on('connection', (socket) => startGatewayConnection(socket, { address, identity, ports, readOriginal }));
+    server.on('connection', (socket) =>
+      startGatewayConnection(socket, { address, identity, ports, readOriginal, askedBy }),
+    );
   const { tcp } = listeners;
   for (const server of tcp.values()) serve(server);
   const dns = serveDns(
@@ -66,6 +71,7 @@ export async function openGatewayDoor(options: GatewayDoorOptions, ports: DoorPo
       path: ports,
       sandboxAt: options.sandboxAt,
       confirm: (caller) => ports.confirm(caller),
+      given: (caller, name) => namesOf(askedBy, caller).add(name),
     }),
   );
 
@@ -115,13 +121,25 @@ interface GatewayConnectionParts {
   readonly identity: DoorIdentity;
   readonly ports: DoorPorts;
   readonly readOriginal: ReadOriginalDestination | null;
+  /** By address. */
+  readonly askedBy: LRUCache<string, AskedNames>;
+}
+
+/** More callers than one gateway serves; who is forgotten asks again. */
+const maxCallers = 1024;
+
+function namesOf(askedBy: LRUCache<string, AskedNames>, address: string): AskedNames {
+  const known = askedBy.get(address) ?? new AskedNames();
+  askedBy.set(address, known);
+  return known;
 }
 
 function startGatewayConnection(
   socket: Socket,
-  { address, identity, ports, readOriginal }: GatewayConnectionParts,
+  { address, identity, ports, readOriginal, askedBy }: GatewayConnectionParts,
 ): void {
   const from = plainAddress(socket.remoteAddress);
+  const { plain } = ports;
   const caller: Caller = { door: identity.name, address: from, socketOf: null, proxyAuthorization: null };
   const atThisDoor = (arrival: Arrival): Arrival => ({
     ...arrival,
@@ -142,8 +160,15 @@ function startGatewayConnection(
         return sandboxId;
       },
       tunnels: (arrival) => ports.tunnels(atThisDoor(arrival)),
+      ...(plain !== undefined && {
+        plain: {
+          places: () => plain.places(),
+          whyNoLonger: (request, id) => plain.whyNoLonger({ ...request, doorAddress: address }, id),
+        },
+      }),
     },
     placeOf,
+    ({ port }) => (plain === undefined ? null : plainPlaceAtDoor(plain.places(), port, namesOf(askedBy, from ?? ''))),
   );
   connection.start();
 }

@@ -8,7 +8,7 @@ import { H1Connection } from '../http/h1-connection.ts';
 import type { H1Exchange } from '../http/h1-exchange.ts';
 import { countedAs, type ProvenClient } from '../tls/identity-name.ts';
 import { type ConnectionRoute, DoorConnection, highWaterMark } from './door-connection.ts';
-import type { Arrival, DoorIdentity, DoorPorts, Opening } from './door-ports.ts';
+import type { Admitted, Arrival, DoorIdentity, DoorPorts, Opening } from './door-ports.ts';
 
 export function openProxyDoor(identity: DoorIdentity, ports: DoorPorts): Server {
   // Half-open stays off: a client that has said all it will say and closed is a client that went away.
@@ -77,7 +77,7 @@ class ProxyConnection extends DoorConnection {
     this.sandboxId = admitted.sandboxId;
     const settle = (opening: Opening): void => {
       if (this.socket.destroyed) return;
-      if (opening === true) this.#open(admitted.tunnel, caller, request, exchange);
+      if (opening === true) this.#open(admitted, caller, request, exchange);
       else this.turnAway(opening);
     };
     const opening = this.ports.identified(this, admitted.sandboxId);
@@ -85,11 +85,15 @@ class ProxyConnection extends DoorConnection {
     else settle(opening);
   }
 
-  #open(isTunnel: boolean, caller: Caller, request: RawRequest, exchange: H1Exchange): void {
+  #open({ tunnel: isTunnel, tcp }: Admitted, caller: Caller, request: RawRequest, exchange: H1Exchange): void {
     const rest = exchange.takeOver();
     this.inner = null;
     const connect = request.target;
     const route: ConnectionRoute = { target: connect, connect, destination: null };
+    if (tcp) {
+      this.passPlain('tcp', route, caller, rest === null ? {} : { bytes: rest });
+      return;
+    }
     this.peek(rest, route, caller, (bytes, hello) => {
       if (isTunnel) this.tunnel(bytes, hello, route, caller);
       else if (hello === null) this.plain(bytes, route, caller);

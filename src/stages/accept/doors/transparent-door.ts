@@ -9,9 +9,13 @@ import { canonicalHost } from '../canonical-host.ts';
 import type { ClientHello } from '../tls/client-hello.ts';
 import { type ConnectionRoute, DoorConnection, undecrypted } from './door-connection.ts';
 import type { DoorIdentity, DoorPorts } from './door-ports.ts';
+import type { PlainPlace } from './plain-place.ts';
 
 /** Where a connection wanted to go; null: it was reset before it was looked at. */
 export type PlaceOf = (socket: Socket) => OriginalDestination | null;
+
+/** The host of a plain connection to a place; null: what comes is read. */
+type PlainAt = (place: OriginalDestination) => PlainPlace | null;
 
 /** `caller` is the door itself: one object for all its connections, whose proof is looked up once. */
 export function startTransparentConnection(
@@ -19,13 +23,15 @@ export function startTransparentConnection(
   identity: DoorIdentity,
   caller: Caller,
   ports: DoorPorts,
+  plainAt?: PlainAt,
 ): void {
-  new TransparentConnection(socket, identity, caller, ports).start();
+  new TransparentConnection(socket, identity, caller, ports, placeOfSocket, plainAt).start();
 }
 
 export class TransparentConnection extends DoorConnection {
   readonly #caller: Caller;
   readonly #placeOf: PlaceOf;
+  readonly #plainAt: PlainAt;
 
   constructor(
     socket: Socket,
@@ -33,10 +39,12 @@ export class TransparentConnection extends DoorConnection {
     caller: Caller,
     ports: DoorPorts,
     placeOf: PlaceOf = placeOfSocket,
+    plainAt: PlainAt = () => null,
   ) {
     super(socket, identity, ports);
     this.#caller = caller;
     this.#placeOf = placeOf;
+    this.#plainAt = plainAt;
   }
 
   protected begin(): void {
@@ -50,6 +58,13 @@ export class TransparentConnection extends DoorConnection {
     const { address, port } = place;
     const destination = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
     const unnamed: ConnectionRoute = { target: destination, connect: null, destination };
+    const plain = this.#plainAt(place);
+    if (plain !== null) {
+      this.passPlain('tcp', 'host' in plain ? { ...unnamed, target: `${plain.host}:${port}` } : unnamed, this.#caller, {
+        fault: 'fault' in plain ? plain.fault : null,
+      });
+      return;
+    }
     this.peek(null, unnamed, this.#caller, (bytes, hello) => {
       if (hello === null) {
         this.plain(bytes, unnamed, this.#caller);

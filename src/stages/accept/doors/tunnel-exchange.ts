@@ -1,6 +1,6 @@
-// A connection whose bytes are not ours to read (`tunnel: true`): only its ClientHello was looked at. A refusal cannot
-// be put into words inside somebody else's TLS, so it is a TLS alert; the words are in the journal. A client that neither
-// reads nor goes away is ended here.
+// A connection whose bytes are not ours to read: of a tunnel only the ClientHello was looked at, of a plain connection nothing.
+// A refusal cannot be put into words inside somebody else's protocol: in TLS it is an alert, else the end of the connection;
+// the words are in the journal. A client that neither reads nor goes away is ended here.
 import type { Socket } from 'node:net';
 import type { Perishable } from '../../../kit/sweeper.ts';
 import type { BodyForm, BodyWriter, Exchange, Framing } from '../../../path/exchange/exchange.ts';
@@ -28,12 +28,21 @@ export class TunnelExchange implements Exchange, Perishable {
   readonly #transport: Socket;
   readonly #settings: ConnectionSettings;
   readonly #intake: ClientIntake;
+  readonly #refusal: Buffer | null;
   #hello: Buffer | null;
   #onAbandoned: (() => void) | null = null;
   #abandoned = false;
 
-  constructor(socket: Socket, hello: Buffer, settings: ConnectionSettings, transport: Socket = socket) {
+  /** `refusal`: what a client that is refused gets to read; null: nothing. */
+  constructor(
+    socket: Socket,
+    hello: Buffer,
+    settings: ConnectionSettings,
+    transport: Socket = socket,
+    refusal: Buffer | null = accessDenied,
+  ) {
     this.#socket = socket;
+    this.#refusal = refusal;
     this.#transport = transport;
     this.#settings = settings;
     this.#intake = new ClientIntake(transport);
@@ -89,7 +98,11 @@ export class TunnelExchange implements Exchange, Perishable {
 
   answer(): void {
     this.answered = true;
-    this.#socket.write(accessDenied);
+    if (this.#refusal === null) {
+      this.#socket.resetAndDestroy();
+      return;
+    }
+    this.#socket.write(this.#refusal);
     this.#end();
     // Nobody reads it any more, and unread bytes would keep the end of the client from being seen.
     this.#socket.resume();

@@ -3,6 +3,7 @@
 
 import { maskText } from '../../../kit/mask-text.ts';
 import type { Arrived, Forwarded, RawRequest } from '../../../path/flow.ts';
+import { isPlainConnection } from '../../../path/passes-unread.ts';
 import type { Refusal } from '../../../path/refusal.ts';
 import type { Step } from '../../../path/trail.ts';
 import { TextCaps } from './cap-text.ts';
@@ -216,7 +217,7 @@ export function describeFlow(
     from: flow.caller.address,
     proof: sandbox === undefined ? [] : sandbox.proof,
     method: caps.cap('method', clean(request.method), most.short),
-    scheme: request.scheme,
+    scheme: isPlainConnection(request.kind) ? 'tcp' : request.scheme,
     host: caps.cap('host', clean(target.host), most.name),
     port: target.port,
     destination: request.destination,

@@ -21,6 +21,8 @@ export interface ProxyCall {
   /** Proxy-Authorization. */
   readonly login: string | null;
   readonly leftMs: () => number;
+  /** The upstream may speak before we do: it is no TLS. */
+  readonly answersFirst?: boolean;
 }
 
 /** IPv4 goes first: fewer proxies have a way out for the other. */
@@ -42,7 +44,10 @@ export async function connectByProxy(call: ProxyCall): Promise<{ socket: Socket;
 /** The proxy could not reach what it was asked for; another address may do. */
 class NoWay extends Refusal {}
 
-function connectTo({ proxy, host, instance, login, leftMs }: ProxyCall, authority: string): Promise<Socket> {
+function connectTo(
+  { proxy, host, instance, login, leftMs, answersFirst }: ProxyCall,
+  authority: string,
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true, keepAlive: true });
     let head: Buffer = Buffer.alloc(0);
@@ -75,8 +80,13 @@ function connectTo({ proxy, host, instance, login, leftMs }: ProxyCall, authorit
       socket.pause();
       socket.on('error', () => socket.destroy());
       // TLS speaks first from our side: bytes that come before it are not from the upstream we asked for.
-      if (parsed.headEnd < head.length) fail('the upstream proxy sent bytes of its own into the tunnel');
-      else resolve(socket);
+      const early = head.subarray(parsed.headEnd);
+      if (early.length > 0 && answersFirst !== true) {
+        fail('the upstream proxy sent bytes of its own into the tunnel');
+        return;
+      }
+      if (early.length > 0) socket.unshift(early);
+      resolve(socket);
     };
     socket.on('data', onData).on('error', onError).on('close', onClose);
     socket.once('connect', () => {

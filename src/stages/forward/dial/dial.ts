@@ -38,6 +38,10 @@ export interface DialSettings {
   /** PEM roots beside the built-in ones, from the environment of the gateway (NODE_EXTRA_CA_CERTS). */
   readonly environmentRoots: readonly string[];
   readonly onDial: (connected: boolean) => void;
+  /** Why no sandbox is led to this port of the host's loopback, in words; null: it may be. Absent: none is led there. */
+  readonly whyNotHostPort?: (port: number) => string | null;
+  /** Whether a sandbox has published a port of its own there: another one is not led to it, whatever the policy says. */
+  readonly isPublished?: (address: string, port: number) => boolean;
   /** How many connections that nobody uses may be kept; absent: as many as are usual. */
   readonly keptUpstreams?: number;
   /** The value of Proxy-Authorization for `upstream.proxy`; null: none. Rejects with a Refusal. */
@@ -66,15 +70,19 @@ export class Dialler {
     setTimeout(() => this.#trustedRoots(), rootsAfterMs).unref();
   }
 
-  /** Bare TCP (tunnels and plain http). `caller`: the sandbox whose turn a look-up is. */
+  /**
+   * Bare TCP (tunnels, plain http and plain connections). `caller`: the sandbox whose turn a look-up is. `answersFirst`: the
+   * upstream may speak before we do.
+   */
   async open(
     host: string,
     port: number,
     caller: string,
     deadline = new Deadline(this.#settings.policy().limits.connectTimeoutMs),
+    answersFirst = false,
   ): Promise<{ socket: Socket; address: string }> {
     try {
-      const opened = await this.#open(host, port, caller, deadline);
+      const opened = await this.#open(host, port, caller, deadline, answersFirst);
       this.#settings.onDial(true);
       return opened;
     } catch (error) {
@@ -83,18 +91,42 @@ export class Dialler {
     }
   }
 
+  /** To a port of this host's own loopback, and nowhere else on it. // Guards: threats.md T135 */
+  async openHostPort(port: number): Promise<{ socket: Socket; address: string }> {
+    const { whyNotHostPort = () => 'no sandbox is led there', policy } = this.#settings;
+    const why = whyNotHostPort(port);
+    if (why !== null) throw reservedPort(port, why);
+    try {
+      const socket = await connectFound(
+        { addresses: ownLoopback, port },
+        'localhost',
+        policy().limits.connectTimeoutMs,
+      );
+      return { socket, address: `${socket.remoteAddress ?? '?'}:${port}` };
+    } catch (cause) {
+      throw new Refusal('upstream.connect', `nothing answers at port ${port} of the host`, {
+        hint: `Start the service on the host, on 127.0.0.1 or ::1. The sandbox finds it once it listens.`,
+        cause,
+      });
+    }
+  }
+
   async #open(
     host: string,
     port: number,
     caller: string,
     deadline: Deadline,
+    answersFirst: boolean,
   ): Promise<{ socket: Socket; address: string }> {
     const policy = this.#settings.policy();
     const pinned = pinnedUpstream(policy, host, port);
+    if (pinned?.addresses.some(({ address }) => this.#settings.isPublished?.(address, pinned.port))) {
+      throw publishedThere(host, pinned.port);
+    }
     const lookup: AddressLookup = (name) => this.#lookups.find(name, caller, deadline.forLookupMs);
     const { proxy } = policy.upstream;
     if (pinned === null && proxy !== null && !proxy.except.some((pattern) => pattern.covers(host))) {
-      return this.#throughProxy(proxy, host, port, lookup, deadline);
+      return this.#throughProxy(proxy, { host, port, answersFirst }, lookup, deadline);
     }
     const found = pinned ?? (await resolveUpstream(host, port, lookup));
     const socket = await connectFound(found, host, deadline.leftMs);
@@ -104,8 +136,7 @@ export class Dialler {
   /** The proxy is asked for an address that was judged here; for the name only where the operator wants that (docs/adr/005). */
   async #throughProxy(
     proxy: UpstreamProxy,
-    host: string,
-    port: number,
+    { host, port, answersFirst }: { readonly host: string; readonly port: number; readonly answersFirst: boolean },
     lookup: AddressLookup,
     deadline: Deadline,
   ): Promise<{ socket: Socket; address: string }> {
@@ -113,7 +144,8 @@ export class Dialler {
     const authorities = found === null ? [`${host}:${port}`] : authoritiesOf(found);
     const login = (await this.#settings.proxyLogin?.()) ?? null;
     const { instance } = this.#settings;
-    const opened = await connectByProxy({ proxy, host, authorities, instance, login, leftMs: () => deadline.leftMs });
+    const leftMs = (): number => deadline.leftMs;
+    const opened = await connectByProxy({ proxy, host, authorities, instance, login, leftMs, answersFirst });
     const at = proxy.byName ? '' : `${opened.authority} by `;
     return { socket: opened.socket, address: `${at}proxy ${proxy.host}:${proxy.port}` };
   }
@@ -214,6 +246,25 @@ class Deadline {
   get forLookupMs(): number {
     return Math.ceil(this.leftMs * 0.75);
   }
+}
+
+const ownLoopback: FoundUpstream['addresses'] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+function reservedPort(port: number, why: string): Refusal {
+  return new Refusal('target.port', `port ${port} of the host is not for sandboxes: ${why}`, {
+    rule: 'built-in: host ports that are reserved',
+    hint: 'Let the service that you want to reach listen on another port.',
+  });
+}
+
+function publishedThere(host: string, port: number): Refusal {
+  return new Refusal('upstream.address-refused', `${host} leads to port ${port} here, which a sandbox has published`, {
+    rule: 'built-in: no sandbox reaches another',
+    hint: 'Name another address under upstream.resolve, or unpublish the port.',
+  });
 }
 
 function connectFound(found: FoundUpstream, host: string, timeoutMs: number): Promise<Socket> {

@@ -5,6 +5,7 @@
 // 502, 503 and 504 are answers too. They often speak for one path or one request behind a load balancer, a sandbox can
 // provoke them, and their body and Retry-After tell a client more than we could.
 import type { Injected } from '../../../path/flow.ts';
+import { passesUnread } from '../../../path/passes-unread.ts';
 import { Refusal, type RefusalCode } from '../../../path/refusal.ts';
 import { originOf } from '../relay/request-head.ts';
 import { CircuitBreaker, type CircuitChange, type CircuitSettings, usualCircuits } from './circuit-breaker.ts';
@@ -152,7 +153,7 @@ export class UpstreamCircuits implements AnswerWatch {
 /** A tunnel is only TCP: what is wrong with the upstream's TLS says nothing about it. */
 function originName(flow: Injected): string {
   const { scheme, host, port } = originOf(flow);
-  return `${flow.canonical.kind === 'tunnel' ? 'tunnel' : scheme}://${host}:${port}`;
+  return `${passesUnread(flow.canonical.kind) ? flow.canonical.kind : scheme}://${host}:${port}`;
 }
 
 function answersKey(flow: Injected): string {

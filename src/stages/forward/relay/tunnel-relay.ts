@@ -1,20 +1,23 @@
-// Passes the bytes of an undecrypted tunnel both ways, with back-pressure, until either side ends. Reads nothing.
+// Passes the bytes of an undecrypted tunnel or a plain connection both ways, with back-pressure, until either side ends. Reads
+// nothing.
 
 import type { Perishable } from '../../../kit/sweeper.ts';
 import { enrich } from '../../../path/enrich.ts';
 import type { BodyWriter } from '../../../path/exchange/exchange.ts';
 import type { Forwarded } from '../../../path/flow.ts';
+import { isPlainConnection } from '../../../path/passes-unread.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { Dialler } from '../dial/dial.ts';
 import { deadlineAfterPause, type RelaySettings, type Wrapped } from './relay-settings.ts';
 
-/** `open` dials. */
+/** `open` dials. A plain connection may have said all it will say and still be answered: each way of it ends by itself. */
 export async function relayTunnel(
   open: () => ReturnType<Dialler['open']>,
   flow: Wrapped,
   settings: RelaySettings,
 ): Promise<Forwarded> {
   const { wrapped: exchange } = flow;
+  const isPlain = isPlainConnection(flow.canonical.kind);
   let gone = false;
   exchange.onAbandoned = () => {
     gone = true;
@@ -51,6 +54,7 @@ export async function relayTunnel(
       fail: () => socket.destroy(),
     };
     exchange.onAbandoned = () => socket.destroy();
+    socket.allowHalfOpen = isPlain;
     socket.on('drain', () => toUpstream.onDrain?.());
     const toClient = exchange.goRaw(toUpstream);
     toClient.onDrain = () => socket.resume();
@@ -60,6 +64,7 @@ export async function relayTunnel(
     });
     // One that came through the operator's proxy was paused until somebody listens.
     socket.resume();
+    if (isPlain) socket.on('end', () => toClient.end(null));
     let failure: Error | null = null;
     socket.on('error', (error) => {
       failure = error;

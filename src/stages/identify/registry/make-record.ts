@@ -45,7 +45,7 @@ export function makeRecord(
   };
   // A door in a namespace is the socket: there is no second one.
   const socketPath = asked.namespacePid === null ? socketPathOf(socketDirectory, stored) : null;
-  const record = new SandboxRecord(stored, socketPath, asked.namespacePid);
+  const record = new SandboxRecord(stored, socketPath, asked.namespacePid, asked.hostPorts);
   // Docker has just been asked.
   if (asked.container !== null) record.confirmed = true;
   return { record, secret };

@@ -2,8 +2,9 @@
 // errors: a misspelt `proof` must not become a sandbox that proves nothing. Never looks at the registry itself.
 import * as z from 'zod';
 import { canonicalAddress, isCallable } from '../../../kit/canonical-address.ts';
+import { parseHostPort } from '../../../kit/text/host-port.ts';
 import { canonicalRepositoryPattern } from '../../../kit/text/repository-name.ts';
-import type { AuthMode, ProofKind } from '../../../path/sandbox.ts';
+import type { AuthMode, HostPort, ProofKind } from '../../../path/sandbox.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { WitnessedContainer } from './sandbox-record.ts';
 
@@ -28,6 +29,8 @@ export interface RegistrationRequest {
   readonly expiresAtMs: number | null;
   /** A process in the network namespace in which the door of this sandbox is to be opened; null: it has none. */
   readonly namespacePid: number | null;
+  /** Ports of the host's loopback that it finds on its own. */
+  readonly hostPorts: readonly HostPort[];
 }
 
 /** A Map or a Set of credential names. */
@@ -92,6 +95,13 @@ const expiresAt = z.iso
 
 const proofKind = z.enum(['ip', 'secret', 'mtls', 'socket'], { error: 'must be ip, secret, mtls or socket' });
 
+const hostPort = z.union([z.string(), z.int()]).transform((given, context) => {
+  const read = parseHostPort(String(given));
+  if ('value' in read) return read.value;
+  context.addIssue({ code: 'custom', message: `${JSON.stringify(given)}: ${read.problem}` });
+  return z.NEVER;
+});
+
 const shape = z.strictObject({
   id: id.optional(),
   container_ip: containerIp.nullish(),
@@ -106,6 +116,7 @@ const shape = z.strictObject({
   namespace: z
     .strictObject({ pid: z.int('must be the number of a process').min(2, 'must be a process of the sandbox') })
     .nullish(),
+  host_ports: z.array(hostPort).max(64, 'are 64 at most').default([]),
 });
 
 /** Throws a RegistrationError that names everything that is wrong. */
@@ -133,6 +144,7 @@ export function readRegistration(input: unknown, context: RegistrationContext): 
     proofIsDefault: given.proof === undefined,
     expiresAtMs: given.expires_at ?? null,
     namespacePid: given.namespace?.pid ?? null,
+    hostPorts: given.host_ports,
   };
 }
 
@@ -140,9 +152,14 @@ export function readRegistration(input: unknown, context: RegistrationContext): 
 function crossChecks(input: unknown, { knownCredentials, nowMs }: RegistrationContext): string[] {
   if (typeof input !== 'object' || input === null) return [];
   const { container_ip: ip, container_id: container, network, ...rest } = input as Record<string, unknown>;
-  const { proof, credentials, expires_at: expires, namespace } = rest;
+  const { proof, credentials, expires_at: expires, namespace, host_ports: hostPorts } = rest;
   const problems: string[] = [];
   if (network != null && container == null) problems.push('network: needs container_id, the container that is on it');
+  if (Array.isArray(hostPorts) && hostPorts.length > 0) {
+    if (namespace == null) problems.push('host_ports: need a namespace, where the sandbox has a loopback of its own');
+    const inside = hostPorts.map((one) => String(one).split(':').at(-1));
+    if (new Set(inside).size < inside.length) problems.push('host_ports: two of them have the same port inside');
+  }
   if (Array.isArray(proof)) {
     if (proof.includes('ip') && ip == null && container == null) {
       problems.push('proof: ip needs container_ip, the address the sandbox calls from, or container_id');

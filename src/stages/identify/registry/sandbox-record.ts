@@ -2,7 +2,8 @@
 // sits in a private field, so a record that is logged, spread or serialized by accident does not carry it.
 import { hash, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
-import type { AuthMode, ProofKind, Sandbox } from '../../../path/sandbox.ts';
+import { hostPortText } from '../../../kit/text/host-port.ts';
+import type { AuthMode, HostPort, ProofKind, Sandbox } from '../../../path/sandbox.ts';
 
 const text = z.string();
 
@@ -50,6 +51,7 @@ export type PublicSandbox = Omit<StoredSandbox, 'secret_sha256' | 'certificate_b
   readonly container: Pick<WitnessedContainer, 'name' | 'network' | 'mac'> | null;
   readonly socket: string | null;
   readonly namespace: { readonly pid: number } | null;
+  readonly host_ports: readonly string[];
 };
 
 export class SandboxRecord implements Sandbox {
@@ -66,6 +68,8 @@ export class SandboxRecord implements Sandbox {
   readonly socketPath: string | null;
   /** A process in the network namespace that this sandbox's door is in; null: it has none. */
   readonly namespacePid: number | null;
+  /** Ports of the host's loopback that it was started with. */
+  readonly hostPorts: readonly HostPort[];
   /** True: `expires_at` was given, and neither traffic nor `renew` moves it. */
   readonly expiryIsFinal: boolean;
   /** Moved by the registry only. */
@@ -87,7 +91,12 @@ export class SandboxRecord implements Sandbox {
   readonly #secretHash: Buffer | null;
   #confirmed: boolean;
 
-  constructor(stored: StoredSandbox, socketPath: string | null, namespacePid: number | null = null) {
+  constructor(
+    stored: StoredSandbox,
+    socketPath: string | null,
+    namespacePid: number | null = null,
+    hostPorts: readonly HostPort[] = [],
+  ) {
     this.id = stored.id;
     this.containerIp = stored.container_ip;
     this.containerId = stored.container_id;
@@ -99,6 +108,7 @@ export class SandboxRecord implements Sandbox {
     this.createdAt = stored.created_at;
     this.socketPath = socketPath;
     this.namespacePid = namespacePid;
+    this.hostPorts = hostPorts;
     this.expiryIsFinal = stored.expiry_is_final;
     this.expiresAtMs = Date.parse(stored.expires_at);
     this.storedExpiresAtMs = this.expiresAtMs;
@@ -141,7 +151,8 @@ export function toPublic(record: SandboxRecord): PublicSandbox {
   const namespace = record.namespacePid === null ? null : { pid: record.namespacePid };
   const { name, network, mac } = record.container ?? {};
   const container = name === undefined ? null : { name, network: network ?? null, mac: mac ?? null };
-  return { ...described(record), container, socket: record.socketPath, namespace };
+  const hostPorts = record.hostPorts.map(hostPortText);
+  return { ...described(record), container, socket: record.socketPath, namespace, host_ports: hostPorts };
 }
 
 function read({ started_at, ...rest }: NonNullable<StoredSandbox['container']>): WitnessedContainer {

@@ -5,6 +5,7 @@ import type { BodyWriter, Exchange, ResponseHead } from '../../../path/exchange/
 import { ExchangeView } from '../../../path/exchange/exchange-view.ts';
 import type { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { Authorized } from '../../../path/flow.ts';
+import { passesUnread } from '../../../path/passes-unread.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { HostPlans } from '../host-plan.ts';
 import type { KnownSecrets } from '../scrub/known-secrets.ts';
@@ -44,7 +45,7 @@ export class OutboundGuard {
   /** The exchange with all that it sends searched on its way out. A refusal breaks the request off. */
   guardBody(flow: Authorized, exchange: Exchange): Exchange {
     const { canonical, permission } = flow;
-    if (permission.tunnel || canonical.kind === 'tunnel' || canonical.kind === 'connect') return exchange;
+    if (permission.tunnel || passesUnread(canonical.kind) || canonical.kind === 'connect') return exchange;
     if (canonical.kind === 'websocket') {
       return new GuardedMessages(exchange, (mayDeflate) => this.#readMessages(flow, mayDeflate));
     }

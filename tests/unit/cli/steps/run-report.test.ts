@@ -4,7 +4,7 @@ import { describeRefusals, describeRun, type RunFacts } from '../../../../src/cl
 
 const facts = {
   launcher: 'bubblewrap',
-  started: { grant: { id: 'sbx_1', credentials: [] }, notices: [] },
+  started: { grant: { id: 'sbx_1', credentials: [], hostPorts: [], plainHosts: [] }, notices: [] },
   workingDirectory: '/p',
   repos: [],
   branches: [],
@@ -29,10 +29,24 @@ describe('the banner of a run', () => {
   });
 
   test('says it beside those that can be used', () => {
-    const started = { grant: { id: 'sbx_1', credentials: ['my'] }, notices: [] } as unknown as RunFacts['started'];
+    const grant = { id: 'sbx_1', credentials: ['my'], hostPorts: [], plainHosts: [] };
+    const started = { grant, notices: [] } as unknown as RunFacts['started'];
     const text = said({ started, credentials: [{ name: 'my', source: 'file', set: true }, broken] });
     expect(text).toContain('keys    my (file); the sandbox has placeholders only');
     expect(text).toContain('chmod 600 /k');
+  });
+
+  test('says which ports of this machine are in reach, and which hosts without being read', () => {
+    const grant = {
+      id: 'sbx_1',
+      credentials: [],
+      hostPorts: ['5432', '6379:16379'],
+      plainHosts: ['a.example.com:6379'],
+    };
+    const text = said({ started: { grant, notices: [] } as unknown as RunFacts['started'] });
+    expect(text).toContain('port    127.0.0.1:5432 inside is port 5432 of this machine');
+    expect(text).toContain('port    127.0.0.1:16379 inside is port 6379 of this machine');
+    expect(text).toContain('tcp     a.example.com:6379; not read, and without a credential');
   });
 
   test('says that none are set where none are', () => {

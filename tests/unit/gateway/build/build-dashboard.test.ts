@@ -35,6 +35,7 @@ function pageOf(configured: ListenAddress | null, options: Pick<StartOptions, 'd
     policy: () => ({ ...policy, listen: { ...policy.listen, dashboard: configured } }),
     people: { approvals: new ApprovalsInForce(), watching: () => () => {}, onQuestion: () => () => {} },
     feed,
+    reserved: { note: () => {} },
     log: { warn: (what: string) => warnings.push(what), error: (what: string) => warnings.push(what) },
   });
   return page;

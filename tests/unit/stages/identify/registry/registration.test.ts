@@ -49,6 +49,7 @@ describe('a registration is read as the contract writes it', () => {
       proofIsDefault: false,
       expiresAtMs: Date.parse('2027-01-15T00:00:00Z'),
       namespacePid: null,
+      hostPorts: [],
     });
   });
 
@@ -67,6 +68,7 @@ describe('a registration is read as the contract writes it', () => {
       proofIsDefault: true,
       expiresAtMs: null,
       namespacePid: null,
+      hostPorts: [],
     });
   });
 

@@ -71,6 +71,7 @@ describe('the registry knows who is registered', () => {
       expiry_is_final: false,
       socket: '/run/sallyport/sandboxes/one.sock',
       namespace: null,
+      host_ports: [],
     });
   });
 
