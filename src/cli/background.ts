@@ -35,7 +35,9 @@ export function addBackgroundCommand(program: Command, context: CliContext): voi
         ended = await keepGateway(context, options);
       } catch (error) {
         const system = systemSentence(error, context.places.home);
-        const { message, hint } = system ?? judgeError(error);
+        // What a policy has wrong is put into words once, by whoever is told.
+        const isPolicy = error instanceof Error && error.name === 'PolicyRejected';
+        const { message, hint } = system ?? (isPolicy ? { message: error.message, hint: '' } : judgeError(error));
         // What the system refuses keeps the sandbox of that run from starting, and is told as that.
         const name = system !== null ? 'LaunchError' : error instanceof Error ? error.name : 'Error';
         if (!(await tell({ failed: { name, message, hint } }))) throw error;

@@ -23,6 +23,13 @@ export async function buildProgramOf(context: CliContext, commands: CommandTable
     .configureOutput({
       writeOut: (text) => context.print(text.trimEnd()),
       writeErr: (text) => context.say(text.trimEnd()),
+      // Somebody who means the program behind it.
+      outputError: (text, write) => {
+        const unknown = /^error: unknown command '([\w.-]+)'\s*$/.exec(text)?.[1];
+        write(
+          unknown === undefined ? text : `${text}(a program runs in a sandbox with: sallyport run -- ${unknown})\n`,
+        );
+      },
     })
     .showHelpAfterError('(--help shows how to use it)')
     .exitOverride()

@@ -52,7 +52,8 @@ export interface CommandVerdict {
 export function judgeError(error: unknown): CommandVerdict {
   if (error instanceof CommandFailed) return { code: error.exitCode, message: error.message, hint: error.hint };
   if (error instanceof GatewayUnreachable) {
-    return { code: exitCode.unreachable, message: error.message, hint: 'Start it with: sallyport up' };
+    const hint = 'A run brings its own: sallyport run -- COMMAND. One that stays: sallyport up';
+    return { code: exitCode.unreachable, message: error.message, hint };
   }
   if (error instanceof AdminRefused) {
     // 4xx about the form of what was asked is the caller's usage; the rest is a plain failure.

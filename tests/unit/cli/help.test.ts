@@ -28,6 +28,15 @@ const commands = [
   ['uninstall'],
 ];
 
+test('a program in the place of a command is told how it runs in a sandbox; a typing mistake, what was meant', async () => {
+  const claude = await runWith(['claude']);
+  expect(claude.code).toBe(2);
+  expect(claude.err).toContain("unknown command 'claude'\n(a program runs in a sandbox with: sallyport run -- claude)");
+  const typo = await runWith(['runn', '--', 'bash']);
+  expect(typo.err).toContain('(Did you mean run?)');
+  expect(typo.err).not.toContain('a program runs');
+});
+
 test('run without a command says what to say', async () => {
   const { code, err } = await runWith(['run', '--repo', 'a/b']);
   expect(code).toBe(2);

@@ -196,7 +196,7 @@ describe('sallyport list, renew and unregister', () => {
     ]) {
       const { code, out, err } = await runWith(argv);
       expect([argv, code, out]).toEqual([argv, 4, '']);
-      expect(err).toContain('Start it with: sallyport up');
+      expect(err).toContain('A run brings its own: sallyport run -- COMMAND. One that stays: sallyport up');
     }
   });
 });
