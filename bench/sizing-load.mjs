@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-const maxWarmMs = 8000;
+const maxWarmMs = 20_000;
 const maxCountMs = 5000;
 const key = 'x-api-key: placeholder\r\n';
 const hosts = { h1: 'api.test', h2: 'h2.test' };

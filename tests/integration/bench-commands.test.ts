@@ -1,6 +1,6 @@
 // Every command of bench/ in its shortest form: it must run to its end and print figures. The figures are not judged: other
 // tests share the machine. A file in bench/ that is in none of the tables fails, so nothing can break there unseen.
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -118,6 +118,26 @@ test.each(runs)('$name runs to its end', { timeout: timeoutMs + 5_000 }, async (
   const { code, stdout, stderr } = await namespace.run(words, { env, timeoutMs });
   expect(code, `${stderr}\n${stdout}`).toBe(0);
   expect(stdout).toMatch(prints);
+});
+
+test('a file of bench/ that says how it is called is a command', () => {
+  const called = Object.values(parts)
+    .flat()
+    .filter((name) => /^(#|\/\/) usage: /m.test(readFileSync(join(bench, name), 'utf8')));
+  expect(called).toEqual([]);
+});
+
+test('a contender that gives no figure fails the run, and is named', { timeout: timeoutMs + 5_000 }, async () => {
+  const folder = mkdtempSync(join(command.home, 'contender-'));
+  // It listens where the real one would, and answers nobody.
+  const deaf = "require('node:net').createServer((socket) => socket.destroy()).listen(8101, '127.0.0.1')";
+  const lines = ['#!/bin/sh', '[ "$1" = --version ] && exit', `exec ${process.execPath} -e "${deaf}"`, ''];
+  writeFileSync(join(folder, 'mitmdump'), lines.join('\n'), { mode: 0o700 });
+  const env = { PATH: `${folder}:${process.env.PATH}`, HOME: command.home };
+  const words = [join(bench, 'run'), '--smoke', '--tests', 'small64', '--only', 'direct,mitmproxy'];
+  const { code, stderr } = await namespace.run(words, { env, timeoutMs });
+  expect(stderr).toMatch(/there is no figure for .*small64 mitmproxy: /);
+  expect(code).toBe(1);
 });
 
 describe('bench/report.mjs prints a result again', () => {
