@@ -1,6 +1,6 @@
 // How much the other side of HTTP/2 may send that carries nothing (pings, settings, window updates, priorities, empty or tiny
 // frames) and how often a client may take back what it asked for. One measure for all of them: what came over the wire, less what
-// was head or body of a message. node:http2 has limits of its own for a few of these; this is for whatever is left.
+// was head or body of a message. The codecs have limits of their own for a few of these; this is for whatever is left.
 import type { Readable } from 'node:stream';
 import { TokenBucket } from '../token-bucket.ts';
 

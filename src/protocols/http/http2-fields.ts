@@ -1,4 +1,4 @@
-// Between the header objects of node:http2 and plain parallel arrays. The one translation for both sides.
+// Between the header objects of node:http2 and plain parallel arrays. For HTTP/2 to upstreams.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 
 interface Fields {

@@ -1,4 +1,4 @@
-// Node's HTTP/2, loaded with the first connection that speaks it: a start need not wait for it.
+// Node's HTTP/2, loaded with the first upstream that speaks it: a start need not wait for it.
 
 let loaded: typeof import('node:http2') | null = null;
 

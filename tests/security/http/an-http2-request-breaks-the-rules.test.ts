@@ -93,6 +93,12 @@ const heads: [string, FieldPairs][] = [
   ['a length of letters', [...good, ['content-length', 'x']]],
   ['a length without a body', [...good, ['content-length', '5']]],
   ['an unknown expectation', [...good, ['expect', 'x']]],
+  ['a name with a colon', [...good, ['a:b', 'y']]],
+  ['a name with a line break', [...good, ['a\r\nb', 'y']]],
+  ['an empty name', [...good, ['', 'y']]],
+  ['a value with a line break', [...good, ['x', 'a\r\nX-Injected: b']]],
+  ['a value with an LF', [...good, ['x', 'a\nb']]],
+  ['a value with a NUL', [...good, ['x', 'a\0b']]],
   ['two Hosts', [...good, ['host', 'api.example'], ['host', 'api.example']]],
 ];
 
@@ -100,16 +106,6 @@ const heads: [string, FieldPairs][] = [
 function isLastOfStream({ type, flags, stream }: Frame): boolean {
   return stream !== 0 && (type === rstStream || (type <= 1 && (flags & endStream) !== 0));
 }
-
-/** nghttp2 leaves such a field out and goes on: what matters is that nothing of it is written to the upstream. */
-const leftOut: [string, FieldPairs][] = [
-  ['a name with a colon', [...good, ['a:b', 'y']]],
-  ['a name with a line break', [...good, ['a\r\nb', 'y']]],
-  ['an empty name', [...good, ['', 'y']]],
-  ['a value with a line break', [...good, ['x', 'a\r\nX-Injected: b']]],
-  ['a value with an LF', [...good, ['x', 'a\nb']]],
-  ['a value with a NUL', [...good, ['x', 'a\0b']]],
-];
 
 describe('an HTTP/2 request that breaks the rules reaches nobody', () => {
   test.each(heads)('%s', async (_what, fields) => {
@@ -146,20 +142,6 @@ describe('an HTTP/2 request that breaks the rules reaches nobody', () => {
     await send(...frames);
     expect(ground.upstream.requests).toEqual([]);
     expect(ground.upstream.bytes).not.toMatch(/hidden|mine/);
-  });
-
-  test.each(leftOut)('%s does not travel', async (_what, fields) => {
-    await send(headersFrame(1, fields, endStream));
-    for (const { head } of ground.upstream.requests) {
-      expect(head.split('\r\n').map((line) => line.split(':', 1)[0])).toEqual([
-        'GET / HTTP/1.1',
-        'Host',
-        'Accept-Encoding',
-        'x-api-key',
-        '',
-        '',
-      ]);
-    }
   });
 
   test('a field that may not come behind the body does not, to an HTTP/2 upstream either', async () => {

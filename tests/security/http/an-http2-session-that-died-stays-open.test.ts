@@ -1,5 +1,5 @@
-// A client that breaks the framing of HTTP/2 while a request is under way: node:http2 says goodbye, and from then on neither
-// reads nor writes. The connection must not stay for ever, with its place among those that its sandbox may have.
+// A client that breaks the framing of HTTP/2 while a request is under way, is told goodbye, and stays. The connection must
+// not stay for ever, with its place among those that its sandbox may have.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AttackGround, openAttackGround } from '../../support/attack-ground.ts';
 import { eventually } from '../../support/eventually.ts';

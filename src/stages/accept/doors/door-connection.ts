@@ -150,8 +150,6 @@ export abstract class DoorConnection implements OpenConnection {
     tls.once('secure', () => {
       clearTimeout(timer);
       secure = true;
-      // node:http2 waits for this otherwise; a tls.Server clears it, a bare TLSSocket does not.
-      Reflect.set(tls, 'secureConnecting', false);
       this.#serveTls(tls, route, caller);
     });
     tls.once('close', () => {

@@ -1,36 +1,45 @@
-// One client connection that speaks HTTP/2, chosen by ALPN: node:http2 on a TLS socket we terminated. Each stream is a
+// One client connection that speaks HTTP/2, chosen by ALPN: our own codec on a TLS socket we terminated. Each stream is a
 // request like any other. Extended CONNECT is not offered: WebSocket clients then use HTTP/1.1, which passes.
-import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream, ServerSessionOptions } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { H2Flood, type SessionTotals } from '../../../kit/floods/h2-flood.ts';
 import type { Perishable } from '../../../kit/sweeper.ts';
-import type { Exchange, Framing } from '../../../path/exchange/exchange.ts';
-import { HeaderList } from '../../../path/exchange/header-list.ts';
+import type { Exchange } from '../../../path/exchange/exchange.ts';
 import type { RawRequest } from '../../../path/flow.ts';
-import { Refusal } from '../../../path/refusal.ts';
-import { http2 } from '../../../protocols/http/http2-module.ts';
-import { UnservedExchange } from '../doors/unserved-exchange.ts';
-import { bodyTooLarge } from '../request-faults.ts';
+import type { Refusal } from '../../../path/refusal.ts';
+import { errorCode, Http2Fault } from '../../../protocols/http2/http2-fault.ts';
+import { Http2Server, type ServerHandler } from '../../../protocols/http2/http2-server.ts';
+import type { Http2Stream } from '../../../protocols/http2/http2-stream.ts';
+import type { RequestFields } from '../../../protocols/http2/request-fields.ts';
 import { ClientIntake, takenBytes, waitingBytes } from './client-intake.ts';
 import type { ConnectionOrigin, ConnectionSettings } from './connection-settings.ts';
-import { H2Exchange, headerListFromRaw, type StreamHost } from './h2-exchange.ts';
+import { H2Exchange, type StreamHost } from './h2-exchange.ts';
+import {
+  brokenConnection,
+  brokenRequest,
+  emptyRequest,
+  faultInRequest,
+  framingOf,
+  rawRequest,
+  UnansweredExchange,
+} from './h2-request.ts';
 
 export type OnH2Request = (request: RawRequest, exchange: Exchange) => void;
 
-const endStreamFlag = 0x1;
 /** What may come of a body that nobody reads, as on HTTP/1.1. */
 const streamWindowBytes = 256 * 1024;
 /** What may be under way of all of them. The 64 KiB of the protocol would be given back after every other frame. */
 const sessionWindowBytes = 1024 * 1024;
+const maxStreams = 128;
+const lingerMs = 2_000;
 
-export class H2Connection implements Perishable, StreamHost {
+export class H2Connection implements Perishable, StreamHost, ServerHandler {
   /** It looks at itself whenever the sweeper comes by. */
   deadlineMs = 0;
   readonly settings: ConnectionSettings;
+  readonly session: Http2Server;
   readonly #socket: TLSSocket;
   readonly #transport: Socket;
-  readonly #session: ServerHttp2Session;
   readonly #origin: ConnectionOrigin;
   readonly #onRequest: OnH2Request;
   readonly #flood: H2Flood;
@@ -38,7 +47,14 @@ export class H2Connection implements Perishable, StreamHost {
   readonly #open = new Set<H2Exchange>();
   /** While no stream is open. The first time: until there was one. */
   #idleUntilMs: number;
+  /** A head has begun, and until when it must be whole. */
+  #headUntilMs = Number.POSITIVE_INFINITY;
+  /** The goodbye was said: until when the client may take it. */
+  #endsMs = Number.POSITIVE_INFINITY;
+  #wireBytes = 0;
   #usefulBytes = 0;
+  /** It is in the journal already why this connection ends. */
+  #isRecorded = false;
 
   constructor(
     socket: TLSSocket,
@@ -56,30 +72,38 @@ export class H2Connection implements Perishable, StreamHost {
     this.#idleUntilMs = nowMs + settings.clientHeadTimeoutMs;
     this.#flood = new H2Flood(nowMs);
     this.#intake = new ClientIntake(transport);
-    this.#session = http2().performServerHandshake(socket, sessionOptions(settings.headBytes));
-    this.#session.setLocalWindowSize(sessionWindowBytes);
-    this.#session.on(
-      'stream',
-      (stream: ServerHttp2Stream, _headers: IncomingHttpHeaders, flags: number, raw: string[]) =>
-        this.#serve(stream, flags, raw),
-    );
-    this.#session.on('error', () => this.#session.destroy());
-    this.#session.on('close', () => settings.sweeper.leave(this));
+    const limits = { headBytes: settings.headBytes, streams: maxStreams, streamWindowBytes, sessionWindowBytes };
+    this.session = new Http2Server(socket, limits, this);
+    socket.on('data', (chunk: Buffer) => {
+      this.#wireBytes += chunk.length;
+      this.session.feed(chunk);
+    });
+    socket.on('drain', () => this.session.drained());
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      settings.sweeper.leave(this);
+      this.session.end();
+    });
     settings.sweeper.join(this);
   }
 
   close(): void {
-    this.#session.close();
+    this.session.leave();
   }
 
   expire(): void {
     const { nowMs } = this.settings.sweeper;
-    if (this.#open.size === 0 && nowMs >= this.#idleUntilMs) {
-      this.#session.destroy();
+    if (this.session.isOver) {
+      if (nowMs >= this.#endsMs) this.#endLate();
       return;
     }
+    if (this.#isSilent(nowMs)) {
+      this.#end(0);
+      return;
+    }
+    this.session.stopUnread();
     for (const exchange of this.#open) if (exchange.deadlineMs <= nowMs) exchange.expire();
-    if (this.#session.destroyed) return;
+    if (this.session.isOver) return;
     const tooMuch = this.#flood.look(this.#totals(), nowMs);
     if (tooMuch !== null) this.#calm(tooMuch);
   }
@@ -88,21 +112,21 @@ export class H2Connection implements Perishable, StreamHost {
     this.#usefulBytes += bytes;
   }
 
+  get takenBytes(): number {
+    return takenBytes(this.#transport);
+  }
+
   /** The client does not take what is before it. */
-  cutStream(stream: ServerHttp2Stream): void {
+  cutStream(stream: Http2Stream): void {
     // A client that reads nothing cannot be told anything either.
-    const isDeaf = waitingBytes(this.#socket, this.#transport) > 0 && !this.#intake.moved();
-    // Closed before and still here: after a fault of the protocol node:http2 sends its goodbye and neither reads nor
-    // writes again, and nothing else would ever end such a session.
-    if (isDeaf || stream.closed) this.#session.destroy();
-    else stream.close(http2().constants.NGHTTP2_CANCEL);
+    if (waitingBytes(this.#socket, this.#transport) > 0 && !this.#intake.moved()) this.#socket.destroy();
+    else this.session.reset(stream, errorCode.cancel);
   }
 
   /** Guards: more requests than are worth an answer. What else is on the connection ends with it. */
   hangUp(): void {
-    const { NGHTTP2_ENHANCE_YOUR_CALM } = http2().constants;
-    // Without an error node:http2 would say that there was none.
-    this.#session.destroy(new Error('the client asks on and on'), NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#isRecorded = true;
+    this.#calm('asks on and on');
   }
 
   streamClosed(exchange: H2Exchange, byClient: boolean): void {
@@ -112,22 +136,83 @@ export class H2Connection implements Perishable, StreamHost {
     if (!exchange.isRequestOver) {
       this.#usefulBytes += this.#flood.cutBytes(exchange.unreadBytes, this.settings.sweeper.nowMs);
     }
-    if (!byClient || this.#session.destroyed) return;
+    if (byClient) this.onRefused();
+  }
+
+  onRequest(stream: Http2Stream, fields: RequestFields): void {
+    this.#countHead(fields);
+    const framing = framingOf(stream.isRemoteDone, fields);
+    const fault = faultInRequest(fields, framing, this.#origin, this.settings.requestBodyBytes);
+    const exchange = new H2Exchange(this, stream, framing ?? { kind: 'none' }, fields);
+    this.#open.add(exchange);
+    this.#serve(fields, fault, exchange);
+  }
+
+  onMalformed(fault: string, isTooLarge: boolean): void {
+    this.#serve(emptyRequest, brokenRequest(fault, isTooLarge), new UnansweredExchange());
+    this.onRefused();
+  }
+
+  /** Guards: rapid reset, and requests that are none. */
+  onRefused(): void {
+    if (this.session.isOver) return;
     if (this.#flood.isResetTooMany(this.settings.sweeper.nowMs)) this.#calm('takes back what it has asked for');
   }
 
-  /** Guards: rapid reset and floods of frames. One record, whatever was in it. */
+  /** One record, whatever was on the connection. */
+  onFault(fault: Http2Fault): void {
+    this.#end(lingerMs);
+    if (this.#isRecorded) return;
+    this.#isRecorded = true;
+    this.#serve(emptyRequest, brokenConnection(fault), new UnansweredExchange());
+  }
+
+  onDone(): void {
+    this.#end(this.settings.idleTimeoutMs);
+  }
+
+  /** Guards: rapid reset and floods of frames. */
   #calm(what: string): void {
-    const { NGHTTP2_ENHANCE_YOUR_CALM } = http2().constants;
-    const fault = new Refusal('limit.http2-flood', `the client ${what}, again and again`, {
-      rule: 'built-in: HTTP/2 without floods',
-      hint: 'Open a new connection, and send only requests whose answers you want.',
+    this.session.fail(new Http2Fault(errorCode.enhanceYourCalm, `the client ${what}, again and again`));
+  }
+
+  /** Until somebody has to be waited for no longer: a first request, the next one, the rest of a head. */
+  #isSilent(nowMs: number): boolean {
+    const { sweeper, clientHeadTimeoutMs, idleTimeoutMs } = this.settings;
+    if (!this.session.isAwaitingHead) this.#headUntilMs = Number.POSITIVE_INFINITY;
+    else if (this.#headUntilMs === Number.POSITIVE_INFINITY) this.#headUntilMs = nowMs + clientHeadTimeoutMs;
+    else if (nowMs >= this.#headUntilMs) return true;
+    if (this.#open.size > 0 || nowMs < this.#idleUntilMs) return false;
+    if (!this.#takesItsTime()) return true;
+    this.#idleUntilMs = sweeper.deadlineIn(idleTimeoutMs);
+    return false;
+  }
+
+  /** A slow reader may take the tail of its answers as long as it takes some of it. */
+  #takesItsTime(): boolean {
+    return waitingBytes(this.#socket, this.#transport) > 0 && this.#intake.moved();
+  }
+
+  /** Says goodbye, sends what is left, and drops what still comes, so that no reset eats it. */
+  #end(forMs: number): void {
+    this.session.leave();
+    this.session.sender.output.flush();
+    this.session.end();
+    this.#endsMs = this.settings.sweeper.deadlineIn(forMs);
+    this.#socket.end(() => {
+      this.#endsMs = Math.min(this.#endsMs, this.settings.sweeper.deadlineIn(lingerMs));
     });
-    const exchange = new ClosingExchange(() => {
-      // Without an error node:http2 would say that there was none.
-      if (!this.#session.destroyed) this.#session.destroy(fault, NGHTTP2_ENHANCE_YOUR_CALM);
-    });
-    this.#onRequest(this.#rawRequest([], new HeaderList(), fault), exchange);
+  }
+
+  #endLate(): void {
+    if (this.#takesItsTime()) this.#endsMs = this.settings.sweeper.deadlineIn(this.settings.idleTimeoutMs);
+    else this.#socket.destroy();
+  }
+
+  #countHead({ names, values, path }: RequestFields): void {
+    let headBytes = path.length;
+    for (let i = 0; i < names.length; i++) headBytes += names[i]!.length + values[i]!.length;
+    this.#usefulBytes += this.#flood.headBytes(headBytes);
   }
 
   #totals(): SessionTotals {
@@ -137,122 +222,10 @@ export class H2Connection implements Perishable, StreamHost {
       usefulBytes += exchange.unreadBytes;
       unreadPieces += exchange.unreadPieces;
     }
-    const wireBytes = this.#socket.bytesRead;
-    return { wireBytes, usefulBytes, takenBytes: takenBytes(this.#transport), unreadPieces };
+    return { wireBytes: this.#wireBytes, usefulBytes, takenBytes: this.takenBytes, unreadPieces };
   }
 
-  #serve(stream: ServerHttp2Stream, flags: number, raw: string[]): void {
-    const headers = headerListFromRaw(raw);
-    let headBytes = 0;
-    for (const text of raw) headBytes += text.length;
-    this.#usefulBytes += this.#flood.headBytes(headBytes);
-    const length = headers.get('content-length');
-    const expect = headers.get('expect');
-    const framing = framingOf((flags & endStreamFlag) !== 0, length);
-    const schemeFits = (pseudo(raw, ':scheme') ?? '') === this.#origin.scheme;
-    const fault = lookAlike(headers) ?? faultOf(framing, schemeFits, expect, this.settings.requestBodyBytes);
-    const exchange = new H2Exchange(
-      this,
-      stream,
-      framing ?? { kind: 'none' },
-      expect?.toLowerCase() === '100-continue',
-    );
-    this.#open.add(exchange);
-    this.#onRequest(this.#rawRequest(raw, headers, fault), exchange);
-  }
-
-  #rawRequest(raw: readonly string[], headers: HeaderList, fault: Refusal | null): RawRequest {
-    const { scheme, connect, sni, destination } = this.#origin;
-    return {
-      protocol: 'h2',
-      scheme,
-      method: pseudo(raw, ':method') ?? '',
-      target: pseudo(raw, ':path') ?? '',
-      authority: pseudo(raw, ':authority'),
-      headers,
-      connect,
-      sni,
-      kind: 'http',
-      hiddenName: false,
-      destination,
-      fault,
-    };
-  }
-}
-
-/** The limits of node:http2 itself, where it has them: what it refuses never becomes a request. */
-function sessionOptions(headBytes: number): ServerSessionOptions {
-  return {
-    settings: {
-      initialWindowSize: streamWindowBytes,
-      maxConcurrentStreams: 128,
-      // Guards: HPACK bombs. Decoded, with 32 bytes for each field.
-      maxHeaderListSize: headBytes,
-      enablePush: false,
-      enableConnectProtocol: false,
-    },
-    maxHeaderListPairs: 256,
-    maxSettings: 16,
-    maxSessionInvalidFrames: 100,
-    maxSessionRejectedStreams: 100,
-    maxOutstandingPings: 4,
-    maxSessionMemory: 10,
-  };
-}
-
-function framingOf(ended: boolean, length: string | undefined): Framing | null {
-  // No nought before it: some servers read that as octal, and it is sent on as it came.
-  if (length !== undefined && !/^(?:0|[1-9]\d{0,14})$/.test(length)) return null;
-  if (ended) return length === undefined || Number(length) === 0 ? { kind: 'none' } : null;
-  return length === undefined ? { kind: 'chunked' } : { kind: 'length', bytes: Number(length) };
-}
-
-/** An HTTP/1.1 upstream may fold `_` to `-` and would see framing that we did not write. */
-function lookAlike(headers: HeaderList): Refusal | null {
-  if (!headers.has('content_length') && !headers.has('transfer_encoding')) return null;
-  return new Refusal(
-    'malformed.framing',
-    'a header field looks like Content-Length or Transfer-Encoding with an underscore',
-  );
-}
-
-function faultOf(
-  framing: Framing | null,
-  schemeFits: boolean,
-  expect: string | undefined,
-  maxBytes: number,
-): Refusal | null {
-  if (framing === null) return new Refusal('malformed.framing', 'Content-Length does not fit the request');
-  if (!schemeFits)
-    return new Refusal('malformed.syntax', 'the :scheme of the request is not the scheme of its connection');
-  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    return new Refusal('malformed.expect', 'the expectation is unknown');
-  }
-  if (maxBytes > 0 && framing.kind === 'length' && framing.bytes > maxBytes) return bodyTooLarge(maxBytes);
-  return null;
-}
-
-function pseudo(raw: readonly string[], name: string): string | null {
-  for (let i = 0; i + 1 < raw.length && raw[i]!.startsWith(':'); i += 2) if (raw[i] === name) return raw[i + 1]!;
-  return null;
-}
-
-// A connection that we close because of what the client did. It goes through the path so that the refusal is recorded like
-// any other. The client gets no message, only the close, and nothing is ever forwarded.
-class ClosingExchange extends UnservedExchange {
-  readonly #close: () => void;
-
-  constructor(close: () => void) {
-    super();
-    this.#close = close;
-  }
-
-  answer(): void {
-    this.answered = true;
-    this.#close();
-  }
-
-  abort(): void {
-    this.#close();
+  #serve(fields: RequestFields, fault: Refusal | null, exchange: Exchange): void {
+    this.#onRequest(rawRequest(this.#origin, fields, fault), exchange);
   }
 }

@@ -1,16 +1,17 @@
-// One HTTP/2 request stream and its answer. node:http2 does the framing; bodies pass as payload, trailers as fields,
-// so that gRPC arrives whole. Never answers twice and never lets a half answer look complete.
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { piecesIn } from '../../../kit/floods/h2-flood.ts';
+// One HTTP/2 request stream and its answer. Bodies pass as payload, trailers as fields, so that gRPC arrives whole. Never
+// answers twice and never lets a half answer look complete.
 import type { BodyForm, BodyWriter, Exchange, Framing, ResponseHead } from '../../../path/exchange/exchange.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { Refusal } from '../../../path/refusal.ts';
-import { fieldsOfHttp2, toHttp2 } from '../../../protocols/http/http2-fields.ts';
-import { http2 } from '../../../protocols/http/http2-module.ts';
+import { GatheredBytes } from '../../../protocols/gathered-bytes.ts';
 import { mayTrail } from '../../../protocols/http1/trailer-fields.ts';
-import { holdMuchUnsent, TurnCork } from '../../../protocols/turn-cork.ts';
+import { errorCode } from '../../../protocols/http2/http2-fault.ts';
+import type { Http2Server } from '../../../protocols/http2/http2-server.ts';
+import type { FieldLists, Http2Stream, StreamHandler } from '../../../protocols/http2/http2-stream.ts';
+import type { RequestFields } from '../../../protocols/http2/request-fields.ts';
 import { bodyTooLarge, fieldTooLate, noBodyComes, nothingTaken } from '../request-faults.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
+import { brokenBody } from './h2-request.ts';
 
 /** For a few words of ours. Refused streams have no place under any limit, and a sandbox can have a hundred thousand. */
 const ownAnswerMs = 10_000;
@@ -18,13 +19,16 @@ const ownAnswerMs = 10_000;
 /** The connection a stream is on. */
 export interface StreamHost {
   readonly settings: ConnectionSettings;
+  readonly session: Http2Server;
+  /** What the client has taken of all that was sent to it. */
+  readonly takenBytes: number;
   countUseful(bytes: number): void;
-  cutStream(stream: ServerHttp2Stream): void;
+  cutStream(stream: Http2Stream): void;
   hangUp(): void;
   streamClosed(exchange: H2Exchange, byClient: boolean): void;
 }
 
-export class H2Exchange implements Exchange {
+export class H2Exchange implements Exchange, StreamHandler {
   /** Until when the client must have sent or taken something; the connection looks. */
   deadlineMs = Number.POSITIVE_INFINITY;
   readonly form: BodyForm = 'payload';
@@ -35,39 +39,39 @@ export class H2Exchange implements Exchange {
   /** Why we ended it; null: we did not. */
   cut: Refusal | null = null;
   onFinished: (() => void) | null = null;
+  /** Of what waits unread, in how many pieces it came. */
+  unreadPieces = 0;
   readonly #host: StreamHost;
-  readonly #stream: ServerHttp2Stream;
+  readonly #stream: Http2Stream;
   readonly #expectsContinue: boolean;
+  readonly #unread = new GatheredBytes();
   #to: BodyWriter | null = null;
-  #requestTrailers: HeaderList | null = null;
+  /** Whoever reads the body has said stop. */
+  #isPaused = false;
+  /** All of the body is here, and all of it was passed on. */
+  #isHere: boolean;
+  #isPassedOn: boolean;
+  #trailers: HeaderList | null = null;
   #writer: StreamWriter | null = null;
-  /** What waited for the client when it was last looked at. */
-  #waitingBytes = 0;
+  /** There is more for the client than it takes; and what it had taken when that was last looked at. */
+  #isStalled = false;
+  #sentBefore = 0;
+  #takenBefore = 0;
   /** The request turned out to be one that must not go on; what still comes of it is dropped. */
   #broken = false;
   #complete = false;
-  #closedHere = false;
   #onAbandoned: (() => void) | null = null;
   #abandoned = false;
 
-  constructor(host: StreamHost, stream: ServerHttp2Stream, requestFraming: Framing, expectsContinue: boolean) {
+  constructor(host: StreamHost, stream: Http2Stream, requestFraming: Framing, { names }: RequestFields) {
     this.#host = host;
     this.#stream = stream;
-    this.#expectsContinue = expectsContinue;
+    // Any other expectation was refused.
+    this.#expectsContinue = names.includes('expect');
+    this.#isHere = stream.isRemoteDone;
+    this.#isPassedOn = stream.isRemoteDone;
     this.requestFraming = requestFraming;
-    holdMuchUnsent(stream);
-    stream.on('trailers', (trailers: IncomingHttpHeaders) => {
-      this.#requestTrailers = listOf(trailers);
-    });
-    stream.on('drain', () => this.#writer?.onDrain?.());
-    stream.on('error', () => {});
-    stream.on('close', () => {
-      this.#abandoned = !this.#complete;
-      const wasReset = stream.aborted || stream.rstCode !== http2().constants.NGHTTP2_NO_ERROR;
-      host.streamClosed(this, wasReset && !this.#closedHere);
-      if (this.#abandoned) this.#onAbandoned?.();
-      this.onFinished?.();
-    });
+    stream.handler = this;
   }
 
   get onAbandoned(): (() => void) | null {
@@ -81,15 +85,11 @@ export class H2Exchange implements Exchange {
   }
 
   get isRequestOver(): boolean {
-    return this.requestFraming.kind === 'none' || this.#stream.readableEnded;
+    return this.#isPassedOn;
   }
 
   get unreadBytes(): number {
-    return this.#stream.readableLength;
-  }
-
-  get unreadPieces(): number {
-    return this.#stream.readableLength === 0 ? 0 : piecesIn(this.#stream);
+    return this.#unread.length;
   }
 
   asPayload(): Exchange {
@@ -98,36 +98,73 @@ export class H2Exchange implements Exchange {
 
   sendBody(to: BodyWriter): void {
     const stream = this.#stream;
-    if (this.#expectsContinue && !isGone(stream)) stream.additionalHeaders({ ':status': 100 });
+    if (this.#expectsContinue && !this.#isHere && !stream.isClosed) this.#inform(100, noFields);
     this.#to = to;
     this.#awaitClient();
     to.onDrain = () => {
       this.#awaitClient();
-      stream.resume();
+      this.#isPaused = false;
+      this.#passOn();
     };
-    stream.on('data', (chunk: Buffer) => this.#take(chunk, to));
-    stream.on('end', () => {
-      if (stream.aborted || this.#broken) return;
-      this.#to = null;
-      const { carriesCredential } = this.#host.settings;
-      const late = this.#requestTrailers?.keys.find((key) => !mayTrail(key) || carriesCredential(key));
-      // Guards: a credential field behind the body would get past everything that judged the head.
-      if (late === undefined) to.end(this.#requestTrailers);
-      else to.fail(fieldTooLate(late));
-    });
+    this.#passOn();
   }
 
-  #take(chunk: Buffer, to: BodyWriter): void {
-    this.bytesIn += chunk.length;
-    this.#host.countUseful(chunk.length);
-    if (this.#broken) return;
+  onContent(bytes: Buffer): void {
+    if (this.#to !== null && !this.#isPaused) this.#take(bytes);
+    else if (!this.#broken) {
+      this.#unread.add(bytes);
+      this.unreadPieces++;
+    }
+  }
+
+  onEnd(trailers: FieldLists | null): void {
+    this.#isHere = true;
+    if (trailers !== null) this.#trailers = new HeaderList(trailers.names, [...trailers.names], trailers.values);
+    this.#passOn();
+  }
+
+  /** What waits unread, and then the end. */
+  #passOn(): void {
+    if (this.#to === null || this.#isPaused) return;
+    const unread = this.#unread.take();
+    this.unreadPieces = 0;
+    if (unread !== null) this.#take(unread);
+    const to = this.#to;
+    if (to === null || this.#isPaused || !this.#isHere) return;
+    this.#isPassedOn = true;
+    this.#to = null;
+    const { carriesCredential } = this.#host.settings;
+    const late = this.#trailers?.keys.find((key) => !mayTrail(key) || carriesCredential(key));
+    // Guards: a credential field behind the body would get past everything that judged the head.
+    if (late === undefined) to.end(this.#trailers);
+    else to.fail(fieldTooLate(late));
+  }
+
+  #take(bytes: Buffer): void {
+    this.bytesIn += bytes.length;
+    this.#host.countUseful(bytes.length);
     const { requestBodyBytes } = this.#host.settings;
     if (requestBodyBytes > 0 && this.bytesIn > requestBodyBytes) {
       this.#breakOff(bodyTooLarge(requestBodyBytes));
       return;
     }
     this.#awaitClient();
-    if (!to.write(chunk)) this.#stream.pause();
+    this.#isPaused = !this.#to!.write(bytes);
+    this.#host.session.taken(this.#stream, bytes.length);
+  }
+
+  onDrain(): void {
+    this.#isStalled = false;
+    this.#writer?.onDrain?.();
+  }
+
+  onClosed(byPeer: boolean, fault: string | null): void {
+    this.#abandoned = !this.#complete;
+    if (fault !== null) this.cut = brokenBody(fault);
+    this.#host.streamClosed(this, byPeer);
+    this.#unread.take();
+    if (this.#abandoned) this.#onAbandoned?.();
+    this.onFinished?.();
   }
 
   #awaitClient(mostMs = Number.POSITIVE_INFINITY): void {
@@ -139,22 +176,28 @@ export class H2Exchange implements Exchange {
   expire(): void {
     const { idleTimeoutMs } = this.#host.settings;
     const stream = this.#stream;
-    if (stream.writableNeedDrain || (stream.writableEnded && !stream.destroyed)) {
-      if (stream.writableLength < this.#waitingBytes) this.#awaitIntake();
+    if (this.#isStalled || (stream.isEnding && !stream.isLocalDone)) {
+      if (this.#hasTaken()) this.#awaitIntake();
       else {
         this.cut = nothingTaken(idleTimeoutMs);
-        this.#closedHere = true;
         this.#host.cutStream(stream);
       }
     } else if (this.#to !== null && !this.answered) {
       // Paused: it is the far side that takes nothing, and the forward stage keeps that time.
-      if (stream.isPaused()) this.#awaitClient();
+      if (this.#isPaused) this.#awaitClient();
       else this.#breakOff(noBodyComes(idleTimeoutMs));
     } else this.deadlineMs = Number.POSITIVE_INFINITY;
   }
 
+  /** Where it is the window that holds it up, what it takes of other streams does not count. */
+  #hasTaken(): boolean {
+    const { waitingBytes, sentBytes } = this.#stream;
+    return sentBytes !== this.#sentBefore || (waitingBytes === 0 && this.#host.takenBytes !== this.#takenBefore);
+  }
+
   #awaitIntake(mostMs?: number): void {
-    this.#waitingBytes = this.#stream.writableLength;
+    this.#sentBefore = this.#stream.sentBytes;
+    this.#takenBefore = this.#host.takenBytes;
     this.#awaitClient(mostMs);
   }
 
@@ -166,29 +209,37 @@ export class H2Exchange implements Exchange {
   }
 
   inform(status: number, headers: HeaderList): void {
-    if (!isGone(this.#stream)) this.#stream.additionalHeaders({ ':status': status, ...toHttp2(headers) });
+    if (!this.#stream.isClosed) this.#inform(status, fieldsOf(headers));
+  }
+
+  #inform(status: number, fields: FieldLists): void {
+    this.#host.session.sender.head(this.#stream, status, fields);
   }
 
   respond(head: ResponseHead): BodyWriter {
-    const empty = head.framing.kind === 'none';
-    this.#writer = new StreamWriter(this.#stream, {
+    const stream = this.#stream;
+    const { sender } = this.#host.session;
+    this.#writer = new StreamWriter(this.#host.session, stream, {
       onBytes: (bytes) => {
         this.bytesOut += bytes;
       },
-      onStalled: () => this.#awaitIntake(),
+      onStalled: () => {
+        this.#isStalled = true;
+        this.#awaitIntake();
+      },
       onEnd: () => {
         this.#complete = true;
         this.#awaitIntake();
       },
       onFailed: () => this.abort(),
     });
-    if (!isGone(this.#stream) && !this.#stream.headersSent) {
+    if (!stream.isClosed && !this.answered) {
       // Throws at fields that HTTP/2 cannot carry: then nothing was answered yet.
-      this.#stream.respond(
-        { ':status': head.status, ...toHttp2(head.headers) },
-        { endStream: empty, waitForTrailers: !empty },
-      );
-      this.#complete = empty;
+      sender.head(stream, head.status, fieldsOf(head.headers));
+      if (head.framing.kind === 'none') {
+        this.#complete = true;
+        sender.end(stream, null);
+      }
     }
     this.answered = true;
     return this.#writer;
@@ -202,29 +253,24 @@ export class H2Exchange implements Exchange {
     if (this.answered) return;
     // HTTP/2 has no such field: it is said by ending the session, and this stream with it.
     if (headers.has('connection')) this.#host.hangUp();
-    if (isGone(this.#stream)) {
-      this.#stream.destroy();
-      return;
-    }
+    const stream = this.#stream;
+    if (stream.isClosed) return;
+    const { sender } = this.#host.session;
+    const { names, values } = fieldsOf(headers);
+    sender.head(stream, status, {
+      names: [...names, 'content-length'],
+      values: [...values, String(body.length)],
+    });
     this.answered = true;
     this.#complete = true;
     this.bytesOut += body.length;
-    this.#stream.respond({ ':status': status, ...toHttp2(headers), 'content-length': body.length });
-    this.#stream.end(body);
+    sender.content(stream, body);
     this.#awaitIntake(ownAnswerMs);
-    // RFC 9113 8.1: the answer is whole; tell the client to stop sending a body that nobody will read.
-    if (this.requestFraming.kind !== 'none')
-      this.#stream.once('finish', () => this.#close(http2().constants.NGHTTP2_NO_ERROR));
+    sender.end(stream, null);
   }
 
   abort(): void {
-    this.#close(http2().constants.NGHTTP2_INTERNAL_ERROR);
-  }
-
-  #close(code: number): void {
-    // One that the client has closed before stays the client's doing.
-    if (!isGone(this.#stream)) this.#closedHere = true;
-    this.#stream.close(code);
+    this.#host.session.reset(this.#stream, errorCode.internal);
   }
 }
 
@@ -239,31 +285,20 @@ interface StreamEvents {
 
 class StreamWriter implements BodyWriter {
   onDrain: (() => void) | null = null;
-  readonly #stream: ServerHttp2Stream;
+  readonly #session: Http2Server;
+  readonly #stream: Http2Stream;
   readonly #events: StreamEvents;
-  readonly #turn: TurnCork;
-  #trailers: HeaderList | null = null;
 
-  constructor(stream: ServerHttp2Stream, events: StreamEvents) {
+  constructor(session: Http2Server, stream: Http2Stream, events: StreamEvents) {
+    this.#session = session;
     this.#stream = stream;
     this.#events = events;
-    this.#turn = new TurnCork(stream);
-    stream.once('wantTrailers', () => {
-      if (isGone(stream)) return;
-      try {
-        stream.sendTrailers(this.#trailers === null ? {} : toHttp2(this.#trailers));
-      } catch {
-        // Trailers that HTTP/2 cannot carry (a repeated ETag).
-        events.onFailed();
-      }
-    });
   }
 
   write(chunk: Buffer): boolean {
-    if (this.#stream.destroyed) return true;
+    if (this.#stream.isClosed) return true;
     this.#events.onBytes(chunk.length);
-    this.#turn.before(chunk);
-    const more = this.#stream.write(chunk);
+    const more = this.#session.sender.content(this.#stream, chunk);
     if (!more) this.#events.onStalled();
     return more;
   }
@@ -271,9 +306,15 @@ class StreamWriter implements BodyWriter {
   flush(): void {}
 
   end(trailers: HeaderList | null): void {
-    this.#trailers = trailers;
-    if (!this.#stream.destroyed && !this.#stream.writableEnded) this.#stream.end();
+    const { sender } = this.#session;
+    const fields = trailers === null ? null : fieldsOf(trailers);
+    if (fields !== null && !sender.canWrite(fields)) {
+      // A name or a value that only HTTP/1.1 can carry.
+      this.#events.onFailed();
+      return;
+    }
     this.#events.onEnd();
+    sender.end(this.#stream, fields);
   }
 
   fail(): void {
@@ -281,18 +322,8 @@ class StreamWriter implements BodyWriter {
   }
 }
 
-/** Closed by the other side but not destroyed yet (unread data is left): nothing may be sent on it any more. */
-function isGone(stream: ServerHttp2Stream): boolean {
-  return stream.destroyed || stream.closed;
-}
+const noFields: FieldLists = { names: [], values: [] };
 
-export function headerListFromRaw(raw: readonly string[]): HeaderList {
-  const list = new HeaderList();
-  for (let i = 0; i + 1 < raw.length; i += 2) if (!raw[i]!.startsWith(':')) list.append(raw[i]!, raw[i + 1]!);
-  return list;
-}
-
-function listOf(headers: IncomingHttpHeaders): HeaderList {
-  const { names, keys, values } = fieldsOfHttp2(headers);
-  return new HeaderList(names, keys, values);
+function fieldsOf({ keys, values }: HeaderList): FieldLists {
+  return { names: keys, values };
 }

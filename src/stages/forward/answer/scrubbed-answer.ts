@@ -14,6 +14,7 @@ import type { Forwarded, Injected } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { ContentCoding } from '../../../protocols/http/content-coding.ts';
 import { Http1Error } from '../../../protocols/http1/http1-error.ts';
+import { UnwritableField } from '../../../protocols/http2/hpack-encoder.ts';
 import { agreedExtension } from '../../../protocols/websocket/websocket-extensions.ts';
 import { UnreadableFrame } from '../../../protocols/websocket/websocket-frames.ts';
 import { lastOutgoing } from '../relay/request-head.ts';
@@ -197,8 +198,8 @@ class ScrubbedAnswer extends ExchangeView {
         cause,
       );
     }
-    // What node:http2 and http1/ throw at what they cannot write.
-    if (cause instanceof TypeError || cause instanceof Http1Error) {
+    // What http1/ and http2/ throw at what they cannot read or write.
+    if (cause instanceof UnwritableField || cause instanceof Http1Error) {
       return unsafeAnswer(this.#flow, 'sent fields that cannot be passed on', cause);
     }
     return unsafeAnswer(this.#flow, 'sent a compressed body that cannot be decompressed to its end', cause);
