@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isContainer } from '../../src/sandbox/namespace/why-no-namespaces.ts';
 import { asUser } from '../support/namespace.ts';
 import { type PtyStep, runAtTerminal } from '../support/pty.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
@@ -226,10 +227,12 @@ describe('where user namespaces are forbidden', () => {
     root: `unshare --user --map-root-user sh -c 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"' sh`,
     user: `unshare --user --map-user=${uid} --map-group=${uid} --keep-caps sh -c 'echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --ambient-caps=-all --inh-caps=-all "$@"' sh`,
   };
+  // The tests may run in a container themselves.
+  const where = isContainer() ? 'on the host of this container: ' : '';
   const said = (sudo: string): string =>
     [
       'sallyport: this machine does not let you make a sandbox: user namespaces are off (user.max_user_namespaces is 0)',
-      `${sudo}sysctl -w user.max_user_namespaces=15000 (to keep it: echo user.max_user_namespaces=15000 | ${sudo}tee /etc/sysctl.d/60-sallyport.conf)`,
+      `${where}${sudo}sysctl -w user.max_user_namespaces=15000 (to keep it: echo user.max_user_namespaces=15000 | ${sudo}tee /etc/sysctl.d/60-sallyport.conf)`,
       '',
     ].join('\n');
 
