@@ -165,7 +165,7 @@ async function build(
   loadTables();
   const log = createLog().child({ worker: start.worker });
   const places = placesIn(start.home);
-  const machine = new ReplayedMachine(thisMachine(), start.seen);
+  const machine = new ReplayedMachine({ ...thisMachine(), registryLogins: start.userKeys }, start.seen);
   const live = await LivePolicy.open(start.config, machine);
   const policy = () => live.current;
   const ca = await openCa(places.caDirectory);

@@ -28,6 +28,7 @@ import { effectsByHost, placeAllowedEffects } from './effect-places.ts';
 import { HostIndex } from './host-index.ts';
 import type { MachineFiles } from './load/machine-files.ts';
 import type { PackageFamily, PackageHosts } from './load/package-hosts.ts';
+import { findRegistryLogins } from './registries/find-registry-logins.ts';
 import type { YamlDocument } from './schema/document.ts';
 import { Findings } from './schema/findings.ts';
 import type { PolicyResult } from './schema/policy-error.ts';
@@ -88,7 +89,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const asks = { bot: asksOf(github?.effects.bot), user: asksOf(github?.effects.user) };
   const usable = permissionsFor([...effects.bot, ...effects.user]);
   const named = compileCredentials(document.credentials, allow.presets, findings, input.catalog, usable, input.machine);
-  const credentials = placeAllowedEffects(named, allow.rules, input.catalog);
+  const own = placeAllowedEffects(named, allow.rules, input.catalog);
   const listen = compileListen(document.listen, findings);
   const policy = compilePolicySection(document.policy, findings);
   const approvals = findings.check(approvalsSection, document.approvals ?? {}, ['approvals']);
@@ -99,6 +100,8 @@ export function compilePolicy(input: CompileInput): PolicyResult {
   const budgets = compileBudgets(document.budgets, findings);
   const store = compileStore(document.store, input.directory, input.machine, findings);
   const secrets = findings.check(secretsSection, document.secrets ?? {}, ['secrets']);
+  const registries = findRegistryLogins(secrets?.registry_logins === false ? null : input.machine, allow.rules, own);
+  const credentials = new Map([...own, ...registries.credentials.map((spec) => [spec.name, spec] as const)]);
   const audit = findings.check(auditSection, document.audit ?? {}, ['audit']);
   // All but `host_ports` is for whoever starts a sandbox (load/saved-choices.ts): here it is only right or wrong.
   const run = findings.check(runSection, document.run ?? {}, ['run']);
@@ -155,6 +158,7 @@ export function compilePolicy(input: CompileInput): PolicyResult {
     run: { hostPorts: run.host_ports },
     effectsAt: effectsByHost(input.catalog.effects),
     credentials,
+    registryFiles: registries.files,
     credentialsFor: (host) => placed.find(host),
     tokenEndpoints: tokenEndpointsOf(credentials.values()),
     ...policy,

@@ -1,6 +1,7 @@
 // The compiled form of the policy document: what the stages read. Types only, so that a stage can know the shape
 // of the policy without importing how it is made.
 
+import type { RegistryFamily, RegistryPlace } from '../kit/registries/registry-login.ts';
 import type { Glob } from '../kit/text/glob.ts';
 import type { GithubEffect } from '../path/github-effects.ts';
 import type { ProviderEffect } from '../path/provider-effects.ts';
@@ -117,7 +118,24 @@ export type PlainSource =
   /** The keyring of the desktop: libsecret on Linux. */
   | { readonly kind: 'keyring'; readonly attributes: readonly (readonly [name: string, value: string])[] };
 
-export type SourceSpec = PlainSource | GithubAppSpec | LoginSpec | OAuthSpec | ServiceAccountSpec | AwsProfileSpec;
+/** A login for a registry in a file of the user's own. */
+export interface RegistrySpec {
+  readonly kind: 'registry';
+  readonly family: RegistryFamily;
+  readonly home: string;
+  /** Below the home. */
+  readonly file: string;
+  readonly place: RegistryPlace;
+}
+
+export type SourceSpec =
+  | RegistrySpec
+  | PlainSource
+  | GithubAppSpec
+  | LoginSpec
+  | OAuthSpec
+  | ServiceAccountSpec
+  | AwsProfileSpec;
 
 export type LoginAgent = 'claude' | 'codex' | 'gemini' | 'opencode';
 
@@ -364,6 +382,12 @@ export interface CompiledPolicy {
   /** Those of every preset, in use or not. */
   effectsAt(host: string): readonly EffectPaths[];
   readonly credentials: ReadonlyMap<string, CredentialSpec>;
+  /** Configuration of package managers for sandboxes, with placeholders, each for those who may use one of its credentials. */
+  readonly registryFiles?: readonly {
+    readonly path: string;
+    readonly text: string;
+    readonly credentials: readonly string[];
+  }[];
   /** Credentials with a placement that covers the host. */
   credentialsFor(host: string): readonly CredentialSpec[];
   readonly tokenEndpoints: TokenEndpoints;

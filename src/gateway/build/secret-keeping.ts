@@ -17,6 +17,7 @@ import { KnownSecrets } from '../../stages/inject/scrub/known-secrets.ts';
 import { Scrubs } from '../../stages/inject/scrub/secret-scrub.ts';
 import { SecretStore } from '../../stages/inject/secret-store.ts';
 import type { GithubAppPorts } from '../../stages/inject/sources/github-app-source.ts';
+import type { RegistryPorts } from '../../stages/inject/sources/image-tokens.ts';
 import { createOpenSource } from '../../stages/inject/sources/open-source.ts';
 import { UserKeys } from '../../stages/inject/sources/user-keys.ts';
 import { callUpstream, callUpstreamOnce } from '../questions/gateway-call.ts';
@@ -88,7 +89,8 @@ export function createSecretKeeping(parts: SecretKeepingParts): SecretKeeping {
     sharing: parts.sharing ?? null,
   };
   const userKeys = parts.userKeys ? new UserKeys({ home, workingDirectory: process.cwd(), logins: oauth }) : null;
-  const secrets = new SecretStore(createOpenSource({ known, env, githubApps, oauth, userKeys }), known);
+  const registries: RegistryPorts = { call: (call) => callUpstream(forward, call) };
+  const secrets = new SecretStore(createOpenSource({ known, env, githubApps, oauth, userKeys, registries }), known);
   secrets.configure(policy().credentials);
   const scrubs = new Scrubs(known);
   const inject = new InjectStage(policy, secrets, {

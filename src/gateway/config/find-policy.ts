@@ -15,9 +15,9 @@ export interface FoundPolicy {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export function findPolicy({ config, document, guest }: StartOptions): FoundPolicy {
+export function findPolicy({ config, document, guest, userKeys }: StartOptions): FoundPolicy {
   const env = guest === true ? guestEnvironment() : process.env;
-  const machine = thisMachine(env);
+  const machine = { ...thisMachine(env), registryLogins: userKeys === true };
   if (document !== undefined) return { machine: machineWithPolicy(machine, document), configFile: policyInCode, env };
   if (config === null) return { machine, configFile: null, env };
   return { machine, configFile: findConfigFile({ flag: config, env, cwd: process.cwd(), home: machine.home }), env };

@@ -1,6 +1,7 @@
 // A call of the gateway's own that belongs to no request: over the same guarded way out as everything else (addresses,
 // TLS, upstream.resolve), on connections that no sandbox shares. The credential is in it already, put there by inject/.
 
+import { HeaderList } from '../../path/exchange/header-list.ts';
 import type { OutgoingRequest } from '../../path/exchange/outgoing-request.ts';
 import type { Forwarded, Injected } from '../../path/flow.ts';
 import { ownCall } from '../../path/own-questions.ts';
@@ -20,6 +21,7 @@ export interface GatewayCall {
 
 export interface GatewayAnswer {
   readonly status: number;
+  readonly headers: HeaderList;
   readonly body: Buffer;
 }
 
@@ -63,12 +65,14 @@ async function callOnce(
 ): Promise<GatewayAnswer | Refusal> {
   const pieces: Buffer[] = [];
   let status = 0;
+  let headers = new HeaderList();
   let bytes = 0;
   const exchange = new QuestionExchange(call.body, (head) => {
     // Codings are not asked for: what came would not be what was counted.
     if (head.headers.has('content-encoding'))
       throw notAnAnswer(call, 'compressed its answer though it was not asked to');
     status = head.status;
+    headers = head.headers;
     return {
       take: (chunk) => {
         bytes += chunk.length;
@@ -82,7 +86,7 @@ async function callOnce(
   try {
     run(forward, call, exchange, connectionsOf).catch((error: Error) => exchange.fail(error));
     await exchange.outcome;
-    return { status, body: Buffer.concat(pieces) };
+    return { status, headers, body: Buffer.concat(pieces) };
   } catch (error) {
     if (error instanceof Refusal && error.code === 'upstream.closed' && !exchange.answered) return error;
     throw error;

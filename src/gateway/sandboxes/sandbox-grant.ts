@@ -103,7 +103,7 @@ async function grantNamespace(
   pid: number,
   known: KeptCa | null,
 ): Promise<Grant> {
-  const { githubHosts, gitHosts, credentials, tcp, run } = parts.policy();
+  const { githubHosts, gitHosts, credentials, registryFiles = [], tcp, run } = parts.policy();
   const { certificate, ca } = await parts.namespaces.open(record, pid, known);
   const listed = parts.secrets.list();
   const usable = usableCredentials(listed, record.credentials);
@@ -116,9 +116,15 @@ async function grantNamespace(
     plain_hosts: tcp.flatMap(({ host, ports }) => ports.map((port) => `${host.text}:${port}`)),
     credentials: [...usable],
     logins: usableLogins(listed, usable),
-    placeholders: [...usable].flatMap((credential) => {
-      const placeholder = credentials.get(credential)?.placeholder;
-      return placeholder === undefined ? [] : [{ credential, ...placeholder }];
-    }),
+    placeholders: [
+      ...[...usable].flatMap((credential) => {
+        const placeholder = credentials.get(credential)?.placeholder;
+        return placeholder === undefined ? [] : [{ credential, ...placeholder }];
+      }),
+      ...registryFiles.flatMap(({ path, text, credentials: its }) => {
+        const credential = its.find((name) => usable.has(name));
+        return credential === undefined ? [] : [{ credential, variables: [], file: { path, text }, prefix: null }];
+      }),
+    ],
   };
 }

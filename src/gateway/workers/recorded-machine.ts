@@ -13,6 +13,7 @@ export interface SeenByPolicy {
 export class RecordedMachine implements MachineFiles {
   readonly env: MachineFiles['env'];
   readonly home: string;
+  readonly registryLogins: boolean;
   readonly #machine: MachineFiles;
   readonly #seen: { [K in keyof SeenByPolicy]: Record<string, SeenByPolicy[K][string]> } = {
     texts: {},
@@ -24,6 +25,7 @@ export class RecordedMachine implements MachineFiles {
     this.#machine = machine;
     this.env = machine.env;
     this.home = machine.home;
+    this.registryLogins = machine.registryLogins === true;
   }
 
   /** As it is now, when a policy has just been compiled: a later one that fails changes nothing in it. */
@@ -55,11 +57,16 @@ export class RecordedMachine implements MachineFiles {
 export class ReplayedMachine implements MachineFiles {
   readonly env: MachineFiles['env'];
   readonly home: string;
+  readonly registryLogins: boolean;
   #seen: SeenByPolicy;
 
-  constructor({ env, home }: Pick<MachineFiles, 'env' | 'home'>, seen: SeenByPolicy) {
+  constructor(
+    { env, home, registryLogins }: Pick<MachineFiles, 'env' | 'home' | 'registryLogins'>,
+    seen: SeenByPolicy,
+  ) {
     this.env = env;
     this.home = home;
+    this.registryLogins = registryLogins === true;
     this.#seen = seen;
   }
 

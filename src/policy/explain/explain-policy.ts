@@ -280,6 +280,7 @@ function sourceInWords({ kind }: SourceSpec): string {
     oauth: 'OAuth',
     'google-service-account': 'a service account',
     'aws-profile': 'an AWS profile',
+    registry: 'your own login for it',
   };
   return from[kind];
 }

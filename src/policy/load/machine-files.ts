@@ -7,6 +7,8 @@ import { homedir } from 'node:os';
 export interface MachineFiles {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
+  /** Whether logins for registries in the user's own files may be used. */
+  readonly registryLogins?: boolean;
   /** null: not there, not readable, not a regular file, or too large to be configuration. */
   readText(path: string): string | null;
   /** Names in a directory, sorted; empty when there is none. */

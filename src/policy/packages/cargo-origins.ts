@@ -1,8 +1,8 @@
 // cargo: registries and source replacement from its config file. Without a replacement, crates.io. A git index is a
 // matter for the preset of its forge and is left out here unless it is plain https.
 import { join } from 'node:path';
+import { configLines } from '../../kit/registries/config-lines.ts';
 import type { MachineFiles } from '../load/machine-files.ts';
-import { configLines } from './config-lines.ts';
 import type { OriginList } from './package-origin.ts';
 
 const defaults = ['index.crates.io', 'static.crates.io', 'crates.io'];

@@ -1,7 +1,7 @@
 // gem and bundler: sources of the gemrc, mirrors of bundler's configuration. Without any, rubygems.org.
 import { join } from 'node:path';
+import { unquote } from '../../kit/registries/config-lines.ts';
 import type { MachineFiles } from '../load/machine-files.ts';
-import { unquote } from './config-lines.ts';
 import type { OriginList } from './package-origin.ts';
 
 const defaults = ['rubygems.org', 'index.rubygems.org'];

@@ -1,8 +1,8 @@
 // go: GOPROXY and GOSUMDB from the environment or go's own env file. `direct` and `off` name no host: what is fetched
 // directly comes from the forges, which have presets of their own.
 import { join } from 'node:path';
+import { configLines } from '../../kit/registries/config-lines.ts';
 import type { MachineFiles } from '../load/machine-files.ts';
-import { configLines } from './config-lines.ts';
 import type { OriginList } from './package-origin.ts';
 
 const defaultProxy = 'https://proxy.golang.org,direct';

@@ -1,8 +1,8 @@
 // npm, and what reads its configuration (pnpm, yarn, bun): the registry and the registries of scopes. No registry is
 // named here: when nobody configured one, it is npm's own default, read from npm's files or asked of npm.
 import { dirname, join } from 'node:path';
+import { configLines } from '../../kit/registries/config-lines.ts';
 import type { MachineFiles } from '../load/machine-files.ts';
-import { configLines } from './config-lines.ts';
 import type { OriginList } from './package-origin.ts';
 
 // One answer per machine: the policy is reloaded often, and starting npm takes a third of a second.

@@ -1,7 +1,7 @@
 // pip and uv: index and extra indexes from the environment and their files. Without any, PyPI and its file host.
 import { join } from 'node:path';
+import { configLines } from '../../kit/registries/config-lines.ts';
 import type { MachineFiles } from '../load/machine-files.ts';
-import { configLines } from './config-lines.ts';
 import type { OriginList } from './package-origin.ts';
 
 const indexHost = 'pypi.org';

@@ -269,6 +269,8 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
     'What happens to a request with a credential where it does not belong; `revoke` also unregisters the sandbox.',
   'secrets.conversations': 'Whether a placeholder in a conversation with a model is recorded or refused.',
   'secrets.searched_body_bytes': 'How much of a request body is searched.',
+  'secrets.registry_logins':
+    'Whether `sallyport run` uses the logins for registries that your package managers and docker keep in your home.',
   'secrets.injected_body_bytes': 'How large a body may be that a credential goes into, or that is signed with one.',
 
   upstream: 'How the gateway itself reaches the world.',

@@ -111,6 +111,9 @@ export const secretsSection = strictKeys({
     .enum(['record', 'refuse'], { error: 'write record, or refuse to keep placeholders out of conversations too' })
     .default('record'),
   searched_body_bytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(16 * 1024 ** 2),
+  registry_logins: z
+    .boolean({ error: 'write true, or false to leave the logins of your package managers alone' })
+    .default(true),
   injected_body_bytes: wholeNumber(1, 32 * 1024 ** 2).default(1024 ** 2),
 });
 

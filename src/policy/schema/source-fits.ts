@@ -69,6 +69,7 @@ export function plainSourcesIn(source: SourceSpec): PlainSource[] {
       return [source.identity, source.passphrase].flatMap((part) => (part === null ? [] : plainSourcesIn(part)));
     case 'login':
     case 'aws-profile':
+    case 'registry':
       return [];
     default:
       return [source];

@@ -12,8 +12,10 @@ import { CommandSource } from './command-source.ts';
 import { EnvironmentSource, TakenEnvironment } from './environment-source.ts';
 import { FileSource } from './file-source.ts';
 import { type GithubAppPorts, GithubAppSource } from './github-app-source.ts';
+import type { RegistryPorts } from './image-tokens.ts';
 import { KeyringSource } from './keyring-source.ts';
 import { MemorySource } from './memory-source.ts';
+import { RegistrySource } from './registry-source.ts';
 import { atHand, type SecretAsker, type SecretSource } from './secret-source.ts';
 import type { UserKey, UserKeys } from './user-keys.ts';
 
@@ -31,10 +33,12 @@ export interface SourceParts {
   readonly oauth?: OAuthDeps | null;
   /** Null: a credential without a source waits for `secret set`; else the user's own key stands in until then. */
   readonly userKeys?: UserKeys | null;
+  /** How tokens of registries of images are asked for; null: their logins go out as they are. */
+  readonly registries?: RegistryPorts | null;
 }
 
 export function createOpenSource(parts: SourceParts): OpenSource {
-  const { known, env, now = Date.now, githubApps = null, oauth = null, userKeys = null } = parts;
+  const { known, env, now = Date.now, githubApps = null, oauth = null, userKeys = null, registries = null } = parts;
   const environment = new TakenEnvironment(env);
 
   const userKeyOf = (name: string): (() => UserKey) | null =>
@@ -82,6 +86,8 @@ export function createOpenSource(parts: SourceParts): OpenSource {
         return openOAuth(name, spec, within, renewing(name));
       case 'google-service-account':
         return openServiceAccount(name, spec, within, renewing(name));
+      case 'registry':
+        return new RegistrySource(name, spec, env, (secret) => known.note(secret), registries);
       case 'aws-profile':
         return new AwsProfileSource(name, spec, oauth === null ? {} : { home: oauth.home });
       default:

@@ -8,6 +8,8 @@ import { reveal, type Secret } from '../../../path/secret.ts';
 export interface SecretAsker {
   readonly sandbox: Sandbox;
   readonly permission: Pick<Permission, 'git' | 'repository'>;
+  /** Absent: nothing is asked for. */
+  readonly canonical?: { readonly method: string; readonly path: string };
 }
 
 export const maxSecretBytes = 64 * 1024;
