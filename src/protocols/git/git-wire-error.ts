@@ -12,3 +12,10 @@ export class GitWireError extends Error {
     this.code = code;
   }
 }
+
+/** Its objects are named by another hash than SHA-1, so nothing of them can be read here. */
+export class OtherObjectFormat extends GitWireError {
+  constructor() {
+    super('unsupported', 'a push with an object format other than sha1');
+  }
+}

@@ -1,7 +1,7 @@
 // The first part of a push, before its pack: commands, capabilities, certificate, push options. Read incrementally and
 // strictly, because the gateway judges what it reads here while the server acts on the same bytes: whatever git might
 // read in another way is refused. Never reads into the pack; its first bytes are handed on.
-import { GitWireError } from './git-wire-error.ts';
+import { GitWireError, OtherObjectFormat } from './git-wire-error.ts';
 import { PktReader } from './pkt-line.ts';
 import { PushCertificate } from './push-certificate.ts';
 import { CommandList, isDeletion, type PushCommand } from './push-command.ts';
@@ -235,7 +235,7 @@ function readCapabilities(text: string): PushCapabilities {
     if (name === 'agent') agent = value;
     // The ids below would be of another length, and our reading of the pack is of SHA-1 objects.
     if (name === 'object-format' && value !== 'sha1') {
-      throw new GitWireError('unsupported', 'a push with an object format other than sha1');
+      throw new OtherObjectFormat();
     }
   }
   return { all, unknown, agent };

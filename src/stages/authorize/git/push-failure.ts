@@ -5,7 +5,7 @@ import { SpoolFull } from '../../../kit/files/spool.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { CompiledPolicy } from '../../../policy/compiled.ts';
 import { GitRemoteError } from '../../../protocols/git/git-remote-error.ts';
-import { GitWireError } from '../../../protocols/git/git-wire-error.ts';
+import { GitWireError, OtherObjectFormat } from '../../../protocols/git/git-wire-error.ts';
 import { OverBudget } from '../../../protocols/git/objects/work-budget.ts';
 import type { PushFinding } from './push-finding.ts';
 import { PushTooLarge } from './receive-push.ts';
@@ -17,6 +17,7 @@ export function findingOf(error: unknown, policy: CompiledPolicy | null): PushFi
   if (error instanceof Refusal) return ofRefusal(error);
   if (error instanceof GitRemoteError) return noAnswer(error);
   if (error instanceof OverBudget) return tooMuchWork(error);
+  if (error instanceof OtherObjectFormat) return otherFormat(error);
   if (error instanceof GitWireError) return error.code === 'malformed' ? malformed(error) : undecided(error);
   throw error;
 }
@@ -75,6 +76,19 @@ function noAnswer(cause: GitRemoteError): PushFinding {
   return {
     ...undecided(cause),
     message: 'the server would not answer a question about this push, so it could not be judged',
+  };
+}
+
+/** Fetching is not judged by its objects, so it works. */
+function otherFormat(cause: OtherObjectFormat): PushFinding {
+  return {
+    code: 'push.undecided',
+    ref: null,
+    rule: 'built-in: what cannot be decided is refused',
+    message: 'this is a SHA-256 repository, and the gateway can judge pushes to SHA-1 repositories alone',
+    reason: 'SHA-256 repositories cannot be pushed to',
+    hint: 'It can be cloned and fetched. Push it from outside the sandbox, or work in a repository made with `git init --object-format=sha1`.',
+    cause,
   };
 }
 
