@@ -39,10 +39,13 @@ export type {
 } from './gateway/library/library-gateway.ts';
 export type { RequestRecord } from './gateway/library/library-record.ts';
 export {
+  type ExecOptions,
   runSandboxed,
+  type SandboxCommand,
   type SandboxMount,
   type SandboxOptions,
   type SandboxRun,
+  type SandboxUse,
 } from './gateway/library/run-sandboxed.ts';
 export { startGateway } from './gateway/library/start-library-gateway.ts';
 export { HomeInUse } from './kit/files/home-in-use.ts';

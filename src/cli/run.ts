@@ -21,6 +21,10 @@ import { systemSentence } from './terminal/system-error.ts';
 interface RunOptions extends RightsOptions {
   readonly id?: string;
   readonly name?: string;
+  readonly memory?: string;
+  readonly cpus?: string;
+  readonly pids?: string;
+  readonly time?: string;
   readonly launcher?: LauncherName;
   readonly image?: string;
   readonly mount?: string[];
@@ -87,6 +91,10 @@ export function addRunCommand(program: Command, context: CliContext): void {
     )
     .option('--image <IMAGE>', 'run it in this image, with Docker')
     .option('--id <ID>', 'name it yourself (default: a random one)')
+    .option('--memory <SIZE>', 'the memory of all its processes, such as 4g')
+    .option('--cpus <NUMBER>', 'how many processors it may use, such as 2 or 0.5')
+    .option('--pids <NUMBER>', 'how many processes and threads it may have')
+    .option('--time <TIME>', 'how long it may run, such as 90m or 2h; then it is ended, with exit code 124')
     .option('--name <NAME>', 'what you call it, in `ps`, `exec`, `stop` and `logs`')
     .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
     .option('--gateway', 'join the gateway that runs already, whatever its policy')
@@ -223,6 +231,7 @@ async function asRequest(
   mounts: readonly RequestedMount[],
 ): Promise<SandboxRequest> {
   const { requestSandbox } = await import('../sandbox/run/request-sandbox.ts');
+  const { readLimits } = await import('../sandbox/limits/sandbox-limits.ts');
   return requestSandbox({
     command,
     stdio: 'terminal',
@@ -244,6 +253,8 @@ async function asRequest(
     settings: options.settings,
     gitConfig: options.gitConfig,
     name: options.name,
+    limits: readLimits(options),
+    onTimeOver: (words) => context.say(`sallyport: ${words}`),
   });
 }
 
@@ -270,7 +281,7 @@ function announce(
   context: CliContext,
   options: RunOptions,
   { launcher, said }: { readonly launcher: Launcher; readonly said: string | null },
-  started: Pick<StartedSandbox, 'grant' | 'notices'>,
+  started: Pick<StartedSandbox, 'grant' | 'notices' | 'limits'>,
   facts: JoinedFacts,
 ): void {
   const { credentials, config, dashboard } = facts;

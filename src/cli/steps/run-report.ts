@@ -8,7 +8,7 @@ import { credentialTroubles, stateOfCredential } from './credential-states.ts';
 
 export interface RunFacts {
   readonly launcher: string;
-  readonly started: Pick<StartedSandbox, 'grant' | 'notices'>;
+  readonly started: Pick<StartedSandbox, 'grant' | 'notices'> & Partial<Pick<StartedSandbox, 'limits'>>;
   readonly workingDirectory: string;
   readonly repos: readonly string[];
   readonly branches: readonly string[];
@@ -21,7 +21,7 @@ export interface RunFacts {
 }
 
 export function describeRun({ colors }: Pick<CliContext, 'colors'>, facts: RunFacts): string {
-  const { grant, notices } = facts.started;
+  const { grant, notices, limits = [] } = facts.started;
   const lines = [`${colors.bold('Sallyport')} ${printable(grant.id)} ${colors.dim(`(${facts.launcher})`)}`];
   const fact = (name: string, text: string) => lines.push(`  ${colors.dim(name.padEnd(7))} ${text}`);
   fact('keys', describeKeys(grant.credentials, facts.credentials));
@@ -30,6 +30,7 @@ export function describeRun({ colors }: Pick<CliContext, 'colors'>, facts: RunFa
   const pushes = facts.repos.length === 0 ? '' : `, pushes to ${joined(facts.branches)}`;
   fact('repos', facts.repos.length === 0 ? 'none: --repo OWNER/REPO lets one in' : `${joined(facts.repos)}${pushes}`);
   fact('files', `${printable(facts.workingDirectory)}, and ${facts.persistentHome ? 'the kept' : 'a fresh'} home`);
+  if (limits.length > 0) fact('limits', joined(limits));
   for (const port of grant.hostPorts) fact('port', describeHostPort(port));
   if (grant.plainHosts.length > 0) fact('tcp', `${joined(grant.plainHosts)}; not read, and without a credential`);
   fact('policy', printable(facts.config));

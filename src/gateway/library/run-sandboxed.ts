@@ -6,6 +6,7 @@ import { findHome, placesIn } from '../../kit/files/home.ts';
 import { closeToOwnPrograms, ownPath } from '../../kit/process/own-path.ts';
 import type { Log } from '../../kit/text/log.ts';
 import type { RequestedMount } from '../../sandbox/files/user-mounts.ts';
+import { readLimits } from '../../sandbox/limits/sandbox-limits.ts';
 import { requestSandbox, writableIn } from '../../sandbox/run/request-sandbox.ts';
 import { LaunchError, type LauncherName } from '../../sandbox/run/sandbox-plan.ts';
 import { type StartedSandbox, startSandbox } from '../../sandbox/run/start-sandbox.ts';
@@ -26,6 +27,36 @@ export interface SandboxMount {
   readonly readOnly?: boolean;
 }
 
+/** What does not hold here is refused: see "How much it may use" in docs/run.md. */
+export interface SandboxUse {
+  /** Of all its processes: `512m`, `4g`. */
+  readonly memory?: string;
+  /** Processors at the same time. */
+  readonly cpus?: number;
+  /** Processes and threads at the same time. */
+  readonly pids?: number;
+  /** `90m`, `2h`. Then it is ended, with exit code 124. */
+  readonly time?: string;
+}
+
+/** Another command for a sandbox that runs. */
+export interface ExecOptions {
+  readonly command: readonly string[];
+  /** Beside the variables of the first. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Left out: that of the first. */
+  readonly cwd?: string;
+}
+
+/** What `exec` has started. Output that nobody reads makes it wait. */
+export interface SandboxCommand {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly exitCode: Promise<number>;
+  kill(signal: NodeJS.Signals): void;
+}
+
 /** What to run, and what it may do. */
 export interface SandboxOptions {
   /** Program and arguments. The program is looked for in PATH, as a shell would. */
@@ -42,6 +73,10 @@ export interface SandboxOptions {
   readonly userKeys?: boolean;
   /** Left out: a random one. */
   readonly id?: string;
+  /** What a person calls it, in `sallyport ps` and `exec`: that of no other that runs. */
+  readonly name?: string;
+  /** How much of the machine it may use. Left out: all. */
+  readonly limits?: SandboxUse;
   /** Repositories it may use: `owner/repo`, or `owner/*`. Default: none. */
   readonly repos?: readonly string[];
   /** `bot` (the default) pushes only to `branches`; `user` to every branch that is not protected. */
@@ -84,8 +119,12 @@ export interface SandboxRun extends AsyncDisposable {
   readonly stderr: Readable | null;
   /** Settles when every process of the sandbox is gone; 128 + n when a signal ended the command, as shells say it. */
   readonly exitCode: Promise<number>;
+  /** Each limit and what holds it, in words. */
+  readonly limits: readonly string[];
   /** Passes a signal on to the command. */
   kill(signal: NodeJS.Signals): void;
+  /** Another command in it, with its rights and no more. Rejects with `LaunchError`. */
+  exec(options: ExecOptions): Promise<SandboxCommand>;
   /** Ends every process of the sandbox at once; resolves when they are gone. */
   stop(): Promise<void>;
   /** What it asked for, from the journal; also after its end. */
@@ -130,6 +169,8 @@ export async function runSandboxed(options: SandboxOptions): Promise<SandboxRun>
     variables: Object.entries(options.env ?? {}).map(([name, value]) => `${name}=${value}`),
     hideEnvFiles: options.hideEnvFiles === true,
     gitConfig: options.gitConfig,
+    name: options.name,
+    limits: readLimits(options.limits ?? {}),
   });
   const { gateway } = options;
   let own: OwnGateway | null = null;
@@ -195,7 +236,13 @@ function follow(
     stdout: started.streams?.stdout ?? null,
     stderr: started.streams?.stderr ?? null,
     exitCode,
+    limits: started.limits,
     kill: (which) => started.signal(which),
+    async exec({ command, env = {}, cwd = null }) {
+      const order = { command, environment: env, workingDirectory: cwd, terminal: null };
+      const { stdin, stdout, stderr, ended, signal } = await started.exec(order);
+      return { stdin, stdout, stderr: stderr!, exitCode: ended, kill: signal };
+    },
     stop,
     requests,
     async refusals() {

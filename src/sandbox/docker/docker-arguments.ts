@@ -36,12 +36,23 @@ export function dockerCreateArguments(plan: SandboxPlan, options: CreateOptions)
     ...options.labels.flatMap((label) => ['--label', label]),
     ...['--network', `container:${options.holder}`, '--pid', `container:${options.holder}`],
     ...withoutPrivileges,
+    ...limitArguments(plan.limits),
     ...['--security-opt', `seccomp=${options.seccompFile}`],
     ...['--user', options.user, '--workdir', plan.workingDirectory],
     ...environmentArguments(plan.environment),
     ...dockerMounts(plan.mounts, options.mountPoints).flatMap(mountArguments),
     ...['--entrypoint', program, '--', imageName(options.image)],
     ...rest,
+  ];
+}
+
+/** No swap beside the memory: it belongs to all. */
+function limitArguments(limits: SandboxPlan['limits']): readonly string[] {
+  const { memory, cpus, pids } = limits ?? {};
+  return [
+    ...(memory === undefined ? [] : ['--memory', String(memory), '--memory-swap', String(memory)]),
+    ...(cpus === undefined ? [] : ['--cpus', String(cpus)]),
+    ...(pids === undefined ? [] : ['--pids-limit', String(pids)]),
   ];
 }
 

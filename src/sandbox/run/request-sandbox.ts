@@ -20,6 +20,8 @@ export interface RequestedSandbox
     | 'registration'
     | 'name'
     | 'background'
+    | 'limits'
+    | 'onTimeOver'
     | 'workingDirectory'
     | 'environment'
     | 'mounts'
@@ -67,6 +69,8 @@ export async function requestSandbox(requested: RequestedSandbox): Promise<Sandb
     gitConfig: requested.gitConfig,
     name: requested.name,
     background: requested.background === true,
+    limits: requested.limits,
+    ...(requested.onTimeOver !== undefined && { onTimeOver: requested.onTimeOver }),
     settings: requested.settings,
   };
 }

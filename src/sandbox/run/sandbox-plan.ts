@@ -23,6 +23,8 @@ export interface SandboxPlan {
   readonly mounts: readonly Mount[];
   /** What the mounts were when they were judged. Left out: the launcher takes them as they are when it is called. */
   readonly seals?: readonly SealedMount[];
+  /** For a launcher that holds them itself. */
+  readonly limits?: SandboxLimits | undefined;
   /** Where orders for further commands are laid, on the host and as the sandbox sees it. Left out: there can be none. */
   readonly orders?: { readonly folder: string; readonly inside: string };
 }
@@ -60,6 +62,18 @@ export interface RunningSandbox {
   readonly streams: { readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable } | null;
   /** Starts another command in it, with the rights of the first and no more. Rejects with a LaunchError. */
   exec(order: ExecOrder): Promise<ExecutedCommand>;
+}
+
+/** How much of the machine a sandbox may use. */
+export interface SandboxLimits {
+  /** Of all its processes together, in bytes. */
+  readonly memory?: number | undefined;
+  /** Of the machine's processors, at the same time. */
+  readonly cpus?: number | undefined;
+  /** Processes and threads at the same time. */
+  readonly pids?: number | undefined;
+  /** How long it may run, in milliseconds. */
+  readonly time?: number | undefined;
 }
 
 export interface WindowSize {

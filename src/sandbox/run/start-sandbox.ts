@@ -14,6 +14,8 @@ import type { RequestedMount } from '../files/user-mounts.ts';
 import { orWhatChanged } from '../files/verify-mounts.ts';
 import { ControlServer } from '../hands/control-server.ts';
 import { noteRunning, runningFolder } from '../hands/running-records.ts';
+import type { HeldLimits } from '../limits/hold-limits.ts';
+import { keepTime } from '../limits/keep-time.ts';
 import { isInPath } from '../namespace/find-tool.ts';
 import { type GitIdentity, quietAgents } from '../stubs/agent-stubs.ts';
 import { layGitFiles, layStubs, type OwnStubs, readGitIdentity } from '../stubs/lay-files.ts';
@@ -34,6 +36,7 @@ import {
   type Launcher,
   type LauncherName,
   type RunningSandbox,
+  type SandboxLimits,
   type SandboxPlan,
   type SandboxStdio,
 } from './sandbox-plan.ts';
@@ -58,6 +61,10 @@ export interface SandboxRequest {
   readonly notices?: readonly string[];
   /** What a person calls it. */
   readonly name?: string | undefined;
+  /** How much of the machine it may use. Left out: all. */
+  readonly limits?: SandboxLimits | undefined;
+  /** Called when its time is over, before it is ended. */
+  readonly onTimeOver?: (words: string) => void;
   /** Its terminal is kept by another process, and it runs on without anybody there. */
   readonly background?: boolean;
   readonly mounts: readonly RequestedMount[];
@@ -69,7 +76,7 @@ export interface SandboxRequest {
   /** Whether the sandbox may change settings of git in the repositories that it can write. Left out: no. */
   readonly gitConfig?: GitConfigAccess | undefined;
   /** Called when everything is in order, right before the command has the terminal. */
-  readonly onReady?: (ready: Pick<StartedSandbox, 'grant' | 'notices'>) => void | Promise<void>;
+  readonly onReady?: (ready: Pick<StartedSandbox, 'grant' | 'notices' | 'limits'>) => void | Promise<void>;
   /** Programs beside the command's own that must be found inside. */
   readonly programs?: readonly string[];
 }
@@ -107,6 +114,8 @@ export interface StartedSandbox extends RunningSandbox {
   readonly grant: NamespaceGrant;
   /** For the user: what was masked, left out or is not isolated. */
   readonly notices: readonly string[];
+  /** Each limit and what holds it, in words. */
+  readonly limits: readonly string[];
   /** After its end, for the user: a configuration that may be its work, and what it left that would run on the host. */
   review(): Promise<readonly string[]>;
 }
@@ -133,12 +142,14 @@ export async function startSandbox(
 ): Promise<StartedSandbox> {
   const undo: (() => Promise<unknown>)[] = [];
   const id = String(request.registration.id ?? `sbx_${randomBytes(8).toString('hex')}`);
+  const limits = await limitsOf(request);
   // Before anything is made: whoever has the name keeps it.
   const noted = noteRunning(request.stateFolder, {
     ...{ id, name: request.name ?? null, launcher: request.launcher.name, command: request.command },
     ...{ workingDirectory: request.workingDirectory, background: request.background === true },
   });
   undo.push(async () => noted.end(null));
+  undo.push(async () => limits?.end());
   const preparing = request.launcher.prepare(request.stdio);
   const before = Promise.all(writableFolders(request).map((folder) => snapshotHostTraps(folder)));
   before.catch(() => {});
@@ -191,15 +202,20 @@ export async function startSandbox(
       [...folders, ...(seesAll ? [ownConfigFolder(request.userHome)] : [])],
       kept,
     );
-    await request.onReady?.({ grant, notices });
-    const running = await prepared.start(plan).catch((error: unknown) => {
+    await limits?.hold(prepared.pid);
+    await request.onReady?.({ grant, notices, limits: limits?.words ?? [] });
+    const running = await prepared.start({ ...plan, limits: request.limits }).catch((error: unknown) => {
       throw orWhatChanged(error, plan.seals ?? []);
     });
     const renewal = setInterval(() => void registrar.renew(id).catch(() => {}), renewEveryMs).unref();
     let replaced: readonly string[] = [];
     let unguarded: readonly string[] = [];
-    const ended = running.ended.finally(async () => {
+    let met: readonly string[] = [];
+    const inTime = keepTime(request, running);
+    const ended = inTime.finally(async () => {
       clearInterval(renewal);
+      met = limits?.met() ?? [];
+      await limits?.end();
       await control.then((opened) => opened.close()).catch(() => {});
       // Of git, `unguarded` says it.
       replaced = writer.end().filter((path) => keep.includes(path));
@@ -214,16 +230,18 @@ export async function startSandbox(
       await ended.catch(() => {});
       throw error;
     });
-    noted.change({ state: 'running' });
+    noted.change({ state: 'running', limits: limits?.words ?? [] });
     return {
       ...all,
       grant,
       notices,
+      limits: limits?.words ?? [],
       review: async () => {
         const doubts = doubtsOf(request.stateFolder, replaced);
         const told = new Set(doubts.map(({ file }) => file));
         const left = traps.map((each) => reviewFolder(each, request.workingDirectory, told));
         return [
+          ...met,
           ...doubts.map(({ doubt }) => doubt.message),
           ...unguarded.map(inWords),
           ...(await Promise.all(left)).flat(),
@@ -234,6 +252,13 @@ export async function startSandbox(
     for (const step of undo) await step().catch(() => {});
     throw error;
   }
+}
+
+/** Null: none were asked for. Loaded only then. */
+async function limitsOf({ limits, launcher }: SandboxRequest): Promise<HeldLimits | null> {
+  if (limits === undefined || Object.values(limits).every((limit) => limit === undefined)) return null;
+  const { limitsOfDocker, prepareLimits } = await import('../limits/hold-limits.ts');
+  return launcher.name === 'docker' ? limitsOfDocker(limits) : prepareLimits(limits);
 }
 
 /** Waits for both even when one fails, so that what the other made can be undone. */
