@@ -211,8 +211,7 @@ export async function startSandbox(
     let replaced: readonly string[] = [];
     let unguarded: readonly string[] = [];
     let met: readonly string[] = [];
-    const inTime = keepTime(request, running);
-    const ended = inTime.finally(async () => {
+    const clear = async (): Promise<void> => {
       clearInterval(renewal);
       met = limits?.met() ?? [];
       await limits?.end();
@@ -221,7 +220,8 @@ export async function startSandbox(
       replaced = writer.end().filter((path) => keep.includes(path));
       unguarded = endGuards();
       await Promise.all([registrar.unregister(id).catch(() => {}), folder.remove()]);
-    });
+    };
+    const ended = thenAlways(keepTime(request, running), clear);
     const all = { ...running, ended };
     const control = ControlServer.open(join(runningFolder(request.stateFolder), noted.record.socket), all);
     void ended.then(noted.end, () => noted.end(null));
@@ -251,6 +251,14 @@ export async function startSandbox(
   } catch (error) {
     for (const step of undo) await step().catch(() => {});
     throw error;
+  }
+}
+
+async function thenAlways(ended: Promise<number>, act: () => Promise<void>): Promise<number> {
+  try {
+    return await ended;
+  } finally {
+    await act();
   }
 }
 
