@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AdminClient } from '../../src/gateway/admin/admin-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openTls } from '../support/tunnel-client.ts';
 import { Wire } from '../support/wire.ts';
@@ -65,6 +66,40 @@ describe('two workers of one gateway', () => {
     expect(body).toMatch(/^sallyport_requests_total\{verdict="allowed"\} 200$/m);
     close(wires);
   });
+
+  test('who watches sees what both serve, also in a worker that was started meanwhile, and it is in the log once', async () => {
+    const leave = new AbortController();
+    const admin = new AdminClient(`${ground.command.home}/state/run/admin.sock`);
+    const seen: Record<string, unknown>[] = [];
+    const watching = (async () => {
+      for await (const line of admin.lines('/internal/watch', leave.signal)) {
+        const { event, data } = line as { event: string; data: Record<string, unknown> };
+        if (event === 'request' && data.path === '/watched') seen.push(data);
+      }
+    })().catch(() => {});
+    const servers = () => new Set(seen.map(servedBy));
+    const askSome = async (): Promise<number> => {
+      const wires = await openMany(4);
+      for (const wire of wires) expect(await ask(wire, '/watched')).toBe(200);
+      close(wires);
+      return servers().size;
+    };
+    await eventually(async () => (await askSome()) === 2, 'both are seen');
+    process.kill(ground.workers()[0]!, 'SIGKILL');
+    await eventually(async () => (await workersLine(ground)) === '2 of 2 live, restarted once', 'it is replaced');
+    await eventually(async () => (await askSome()) === 3, 'the new one is seen too');
+    const logged = await ground.command.run(['logs', '--lines', '1000', '--json']);
+    const records = logged.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const watched = records.filter(({ path }) => path === '/watched').map(({ id }) => id);
+    // The journal may have it a moment before who watches.
+    await eventually(() => seen.length >= watched.length, 'all of them were seen');
+    expect(seen.map(({ id }) => id).sort()).toEqual(watched.sort());
+    leave.abort();
+    await watching;
+  }, 60_000);
 
   test('a credential that is set, and removed, is so in both at once', async () => {
     const wires = await Promise.all([1, 2, 3, 4].map(() => ground.open(keyedHost)));
