@@ -34,6 +34,7 @@ interface RunOptions extends RightsOptions {
   readonly hideEnvFiles?: boolean;
   readonly settings?: SettingsChoice;
   readonly hostPort?: string[];
+  readonly cache?: string[];
   readonly gitConfig?: 'read-only' | 'writable';
   readonly config?: string;
   readonly gateway?: boolean;
@@ -72,6 +73,11 @@ export function addRunCommand(program: Command, context: CliContext): void {
     .option(
       '--host-port <PORT[:INSIDE]>',
       "a port of this machine's 127.0.0.1 that it finds on its own; may be repeated",
+      gather,
+    )
+    .option(
+      '--cache <NAME=KIND>',
+      'npm, pip, cargo or go: read-only (a copy of yours), project (kept) or none; may be repeated',
       gather,
     )
     .option('--hide-env-files', 'hide files named .env in the working directory')
@@ -113,6 +119,7 @@ Examples:
   sallyport run --host-port 5432 -- npm test              # its 127.0.0.1:5432 is your database
   sallyport run --image my-tools --gateway -- make test
   sallyport run --settings copy -- claude
+  sallyport run --cache npm=project -- npm ci
   sallyport run --learn -- npm test`,
     )
     .action(async (words: string[], options: RunOptions) => {
@@ -232,6 +239,7 @@ async function asRequest(
 ): Promise<SandboxRequest> {
   const { requestSandbox } = await import('../sandbox/run/request-sandbox.ts');
   const { readLimits } = await import('../sandbox/limits/sandbox-limits.ts');
+  const { parseCaches } = await import('../sandbox/run/package-caches.ts');
   return requestSandbox({
     command,
     stdio: 'terminal',
@@ -251,6 +259,7 @@ async function asRequest(
     variables: options.env ?? [],
     hideEnvFiles: options.hideEnvFiles === true,
     settings: options.settings,
+    caches: parseCaches(options.cache ?? []),
     gitConfig: options.gitConfig,
     name: options.name,
     limits: readLimits(options),

@@ -42,7 +42,7 @@ export async function addSavedChoices<T extends object>(given: T, file: string |
 function isReplaced(key: string, saved: string, own: readonly string[]): boolean {
   if (own.includes(saved)) return true;
   const targetOf = (text: string): string => text.split(':').at(-1)!;
-  if (key === 'env') return own.some((one) => nameOf(one) === nameOf(saved));
+  if (key === 'env' || key === 'caches') return own.some((one) => nameOf(one) === nameOf(saved));
   return (key === 'mounts' || key === 'read_only') && own.some((one) => targetOf(one) === targetOf(saved));
 }
 

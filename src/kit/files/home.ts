@@ -24,6 +24,8 @@ export interface Places {
   readonly sandboxFolders: string;
   /** The homes that `--home persist` keeps, one for each project. */
   readonly projectHomes: string;
+  /** What package managers keep, one folder for each project. */
+  readonly projectCaches: string;
   /** The one that all projects shared, of an earlier version. */
   readonly sharedHome: string;
   /** Where gateways beside the first keep their state: folders `2`, `3`, … used again when they are free. */
@@ -58,6 +60,7 @@ export function placesIn(home: string): Places {
     gatewayNameFile: join(home, 'gateway-name'),
     sandboxFolders: join(home, 'sandboxes'),
     projectHomes: join(home, 'homes'),
+    projectCaches: join(home, 'caches'),
     sharedHome: join(home, 'home'),
     gatewaysDirectory: join(home, 'gateways'),
     runsDirectory: join(home, 'runs'),

@@ -51,8 +51,14 @@ async function choicesIn(text: string, file: string): Promise<readonly SavedChoi
     if (given === undefined) return [];
     const placed =
       isPath === true && Array.isArray(given) ? given.map((one) => below(dirname(file), String(one))) : given;
-    return [{ key, option, merge, value: placed }];
+    return [{ key, option, merge, value: asList(placed) }];
   });
+}
+
+/** A map is a list of `NAME=VALUE`, as it stands on a command line. */
+function asList(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.entries(value).map(([name, one]) => `${name}=${String(one)}`);
 }
 
 function below(folder: string, path: string): string {

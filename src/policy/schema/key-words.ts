@@ -314,6 +314,12 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'run.home': 'As with `--home`: `fresh`, or `persist` for one that is kept for the project.',
   'run.settings':
     'As with `--settings`: `copy` lays a copy of your own settings of agents, without credentials, into the home.',
+  'run.caches': 'As with `--cache`: what package managers find of what was fetched before.',
+  'run.caches.npm':
+    '`read-only`: a copy of yours, gone with the sandbox; `project`: one that is kept for the project; `none`.',
+  'run.caches.pip': 'The same for pip.',
+  'run.caches.cargo': 'The same for cargo.',
+  'run.caches.go': 'The same for Go modules and builds.',
   'run.hide_env_files': 'As with `--hide-env-files`.',
   'run.git_config': "As with `--git-config`: whether the repository's own git settings can be written.",
   'run.launcher': 'As with `--launcher`: how it is isolated.',

@@ -32,6 +32,15 @@ export const savedKeys: Readonly<Record<string, SavedKey>> = {
   env: { schema: listOf(text, '[EDITOR, "NAME=VALUE"]'), option: 'env', merge: 'add' },
   home: { schema: oneOf('fresh', 'persist'), option: 'home', merge: 'replace' },
   settings: { schema: oneOf('none', 'copy'), option: 'settings', merge: 'replace' },
+  caches: {
+    schema: strictKeys(
+      Object.fromEntries(
+        ['npm', 'pip', 'cargo', 'go'].map((name) => [name, oneOf('read-only', 'project', 'none').optional()]),
+      ),
+    ),
+    option: 'cache',
+    merge: 'add',
+  },
   hide_env_files: { schema: yesOrNo, option: 'hideEnvFiles', merge: 'replace' },
   git_config: { schema: oneOf('read-only', 'writable'), option: 'gitConfig', merge: 'replace' },
   launcher: {

@@ -16,7 +16,7 @@ export async function openProjectHome(
   { projectHomes, sharedHome }: Pick<Places, 'projectHomes' | 'sharedHome'>,
   workingDirectory: string,
 ): Promise<ProjectHome> {
-  const folder = join(projectHomes, nameOf(realPath(workingDirectory)));
+  const folder = join(projectHomes, projectName(workingDirectory));
   if (existsSync(folder) || !existsSync(sharedHome)) return { folder, notices: [] };
   const begun = `${folder}.${process.pid}`;
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
@@ -39,7 +39,8 @@ function isKept(path: string): boolean {
 }
 
 /** A name that a person finds, and no other project has. */
-function nameOf(project: string): string {
+export function projectName(workingDirectory: string): string {
+  const project = realPath(workingDirectory);
   const readable = basename(project).replace(/[^\w.-]/g, '_');
   return `${readable}-${createHash('sha256').update(project).digest('hex').slice(0, 12)}`;
 }

@@ -8,6 +8,7 @@ import type { RequestedMount } from '../files/user-mounts.ts';
 import { cleanRunFolders } from '../stubs/run-folder.ts';
 import type { GitConfigAccess } from '../traps/git-guards.ts';
 import { findLauncher } from './find-launcher.ts';
+import type { AskedCache } from './package-caches.ts';
 import { openProjectHome } from './project-home.ts';
 import { LaunchError, type LauncherName } from './sandbox-plan.ts';
 import type { SandboxRequest, SettingsChoice } from './start-sandbox.ts';
@@ -30,12 +31,13 @@ export interface RequestedSandbox
   > {
   readonly launcher?: LauncherName | undefined;
   readonly settings?: SettingsChoice | undefined;
+  readonly caches?: readonly AskedCache[] | undefined;
   /** Left out: read-only. */
   readonly gitConfig?: GitConfigAccess | undefined;
   readonly image?: string | undefined;
   /** PATH for programs of our own, beside the user's in `environment`. */
   readonly ownPath: string | undefined;
-  readonly places: Pick<Places, 'home' | 'sandboxFolders' | 'projectHomes' | 'sharedHome'>;
+  readonly places: Pick<Places, 'home' | 'sandboxFolders' | 'projectHomes' | 'sharedHome' | 'projectCaches'>;
   /** The home that is kept for the next one in this project; else a fresh one. */
   readonly keepHome: boolean;
 }
@@ -72,6 +74,8 @@ export async function requestSandbox(requested: RequestedSandbox): Promise<Sandb
     limits: requested.limits,
     ...(requested.onTimeOver !== undefined && { onTimeOver: requested.onTimeOver }),
     settings: requested.settings,
+    caches: requested.caches ?? [],
+    projectCaches: places.projectCaches,
   };
 }
 

@@ -31,6 +31,7 @@ import { type LaidGuards, layGuards } from '../traps/stand-ins.ts';
 import { reviewHostTraps } from '../traps/trap-review.ts';
 import { doubtOf, liesInWritten, noteWrittenFolders, refuseLinksOfSandboxes } from '../traps/written-folders.ts';
 import { type BegunTrust, beginTrust, homeDatabase } from '../trust/prepare-trust.ts';
+import type { AskedCache, LaidCaches } from './package-caches.ts';
 import {
   LaunchError,
   type Launcher,
@@ -73,6 +74,10 @@ export interface SandboxRequest {
   readonly hideEnvFiles: boolean;
   /** A copy of the user's settings of agents, without credentials, in the home. Left out: none. */
   readonly settings?: SettingsChoice | undefined;
+  /** What package managers find of what was fetched before. Left out: nothing. */
+  readonly caches?: readonly AskedCache[];
+  /** Where those of projects are kept. */
+  readonly projectCaches?: string;
   /** Whether the sandbox may change settings of git in the repositories that it can write. Left out: no. */
   readonly gitConfig?: GitConfigAccess | undefined;
   /** Called when everything is in order, right before the command has the terminal. */
@@ -177,7 +182,8 @@ export async function startSandbox(
     // policy would be made elsewhere. What stands there is in doubt anyway.
     const steady = folders.filter((at) => at === request.workingDirectory || !liesInWritten(request.stateFolder, at));
     const keep = configurationsToKeep({ ...request, inForce: guarded.keep, folders: steady });
-    const draft = draftSandbox(request, folder, { ...guarded, keep });
+    const caches = await cachesFor(request, folder);
+    const draft = draftSandbox(request, folder, { ...guarded, keep, caches: caches.folders });
     // What git follows is kept too: `init` believes the remotes that no sandbox could write. Stand-ins say nothing.
     const { guarded: ofGit, standIns } = draft.planned;
     const settings = ofGit.filter((path) => !standIns.some((standIn) => standIn.path === path));
@@ -195,7 +201,7 @@ export async function startSandbox(
       gitIdentity: await identity,
       settings: copied,
     });
-    const notices = [...request.launcher.notice, ...(request.notices ?? []), ...found];
+    const notices = [...request.launcher.notice, ...(request.notices ?? []), ...caches.notices, ...found];
     const traps = await before;
     noteWrittenFolders(
       request.stateFolder,
@@ -280,6 +286,15 @@ async function both(
   throw registrar.status === 'rejected' ? registrar.reason : (prepared as PromiseRejectedResult).reason;
 }
 
+async function cachesFor(
+  { caches = [], projectCaches, userHome, workingDirectory }: SandboxRequest,
+  { files }: RunFolder,
+): Promise<LaidCaches> {
+  if (caches.length === 0 || projectCaches === undefined) return { folders: [], notices: [] };
+  const { layCaches } = await import('./package-caches.ts');
+  return layCaches(caches, { userHome, kept: projectCaches, ownFolder: join(files, 'caches'), workingDirectory });
+}
+
 interface Draft {
   readonly folder: RunFolder;
   /** Where the sandbox sees `folder.files`. */
@@ -296,7 +311,7 @@ interface Draft {
 function draftSandbox(
   request: SandboxRequest,
   folder: RunFolder,
-  guarded: Awaited<ReturnType<SandboxRegistrar['guarded']>>,
+  { caches, ...guarded }: Awaited<ReturnType<SandboxRegistrar['guarded']>> & { readonly caches: LaidCaches['folders'] },
 ): Draft {
   const flavour = flavours[request.launcher.name];
   const inside = flavour === 'whole' ? folder.files : insideFolder;
@@ -311,6 +326,7 @@ function draftSandbox(
     mkdirSync(path, { recursive: true, mode: 0o700 });
     return realpathSync(path);
   }) as [string, string];
+  const homeFolders = [{ source: trust.database, target: homeDatabase }, ...caches];
   const planned = planMounts({
     flavour,
     home: request.userHome,
@@ -323,7 +339,7 @@ function draftSandbox(
     environment: request.environment,
     programs: [request.command[0]!, ...(request.programs ?? [])],
     files: [...(flavour === 'whole' ? [] : [{ source: folder.files, target: inside }]), ...trust.mounts],
-    homeFolders: [{ source: trust.database, target: homeDatabase }],
+    homeFolders,
     asked: request.mounts,
     ...guarded,
     hideEnvFiles: request.hideEnvFiles,
@@ -334,7 +350,7 @@ function draftSandbox(
   refuseLinksOfSandboxes(stateFolder, named, planned.mounts);
   refuseUnknownCommand(request.command[0]!, planned.path);
   // Not every launcher makes what it mounts at. No link leads there: that was refused above.
-  mkdirSync(join(homeFolder, homeDatabase), { recursive: true, mode: 0o700 });
+  for (const { target } of homeFolders) mkdirSync(join(homeFolder, target), { recursive: true, mode: 0o700 });
   // Nothing is refused from here on, and what is made in a repository is sealed like the rest.
   const guards = layGuards(planned.standIns, planned.mounts, planned.guarded);
   const isOurs = ({ mount }: SealedMount) => 'source' in mount && liesIn(mount.source, folder.files);

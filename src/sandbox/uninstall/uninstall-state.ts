@@ -28,6 +28,7 @@ const meanings: Readonly<Record<string, string>> = {
   runs: 'journals of gateways that `sallyport run` of version 0.1 started',
   written: 'notes of where sandboxes could write',
   learned: 'lines that sessions with --learn proposed',
+  caches: 'caches of package managers that `--cache NAME=project` kept, one folder for each project',
   cache: 'links that are made again when they are missing',
 };
 

@@ -16,6 +16,7 @@ const requested = (state: string, workingDirectory: string): RequestedSandbox =>
     sandboxFolders: `${state}/sandboxes`,
     projectHomes: `${state}/homes`,
     sharedHome: `${state}/home`,
+    projectCaches: '/state/caches',
   },
   keepHome: false,
 });
