@@ -21,6 +21,7 @@ import { systemSentence } from './terminal/system-error.ts';
 interface RunOptions extends RightsOptions {
   readonly id?: string;
   readonly name?: string;
+  readonly detach?: boolean;
   readonly memory?: string;
   readonly cpus?: string;
   readonly pids?: string;
@@ -47,6 +48,9 @@ interface RunOptions extends RightsOptions {
 
 /** Of the last refusals: told are fewer, each once. */
 const refusalsRead = 100;
+
+/** Of the process that `--detach` starts: the id that it was given. */
+const backgroundVariable = 'SALLYPORT_BACKGROUND';
 
 export function addRunCommand(program: Command, context: CliContext): void {
   const run = program
@@ -101,6 +105,7 @@ export function addRunCommand(program: Command, context: CliContext): void {
     .option('--cpus <NUMBER>', 'how many processors it may use, such as 2 or 0.5')
     .option('--pids <NUMBER>', 'how many processes and threads it may have')
     .option('--time <TIME>', 'how long it may run, such as 90m or 2h; then it is ended, with exit code 124')
+    .option('-d, --detach', 'run it in the background, without a terminal, and print its id')
     .option('--name <NAME>', 'what you call it, in `ps`, `exec`, `stop` and `logs`')
     .option('--config <FILE>', 'the configuration (default: $SALLYPORT_CONFIG, ./sallyport.yaml, ~/.config/sallyport/)')
     .option('--gateway', 'join the gateway that runs already, whatever its policy')
@@ -129,9 +134,21 @@ Examples:
           'there is no command to run in the sandbox',
           'Say: sallyport run -- bash, or claude, codex, gemini, opencode; `sallyport run --help` tells the options',
         );
+      const background = context.env[backgroundVariable];
+      delete context.env[backgroundVariable];
+      if (options.detach === true && background === undefined) {
+        const { detachRun } = await import('./steps/detach-run.ts');
+        return detachRun(context, options.id, backgroundVariable);
+      }
       // Before anything is started: Ctrl-C reaches us as well, and what ends us ends the sandbox.
       const signals = new SignalPass();
-      const run = await begin(context, words, options);
+      const inBackground = options.detach === true && background !== undefined;
+      const run = await begin(
+        context,
+        words,
+        inBackground ? { ...options, id: background } : { ...options, detach: false },
+      );
+      if (inBackground) await keepOutputOf(context, run.started);
       signals.passTo(run.started);
       const code = await run.started.ended.finally(() => signals.letGo());
       const findings = await run.started.review().catch(() => []);
@@ -141,6 +158,14 @@ Examples:
       await run.gateway.leave();
       context.exitCode = code;
     });
+}
+
+/** It has no input, and what it prints is kept for `logs --output`. */
+async function keepOutputOf(context: CliContext, { grant, streams }: StartedSandbox): Promise<void> {
+  if (streams === null) return;
+  const { keepOutput, outputFile } = await import('../sandbox/hands/kept-output.ts');
+  streams.stdin.end();
+  keepOutput(outputFile(context.places.home, grant.id), [streams.stdout, streams.stderr]);
 }
 
 interface Run {
@@ -242,7 +267,8 @@ async function asRequest(
   const { parseCaches } = await import('../sandbox/run/package-caches.ts');
   return requestSandbox({
     command,
-    stdio: 'terminal',
+    stdio: options.detach === true ? 'piped' : 'terminal',
+    background: options.detach === true,
     registration: {
       ...(options.id !== undefined && { id: options.id }),
       ...asRights(options),

@@ -162,7 +162,11 @@ function forgetOldest(state: string, name: string | null): void {
     .filter(({ record }) => record.state === 'ended')
     .sort((a, b) => statTime(b.place) - statTime(a.place));
   for (const [at, { place, record }] of ended.entries()) {
-    if (at >= maxEnded || (name !== null && record.name === name)) rmSync(place, { force: true });
+    if (at >= maxEnded || (name !== null && record.name === name)) {
+      rmSync(place, { force: true });
+      for (const what of ['', '.1', '.start'])
+        rmSync(join(runningFolder(state), `${record.id}.output${what}`), { force: true });
+    }
   }
 }
 
