@@ -43,6 +43,7 @@ const commands: CommandTable = [
       ['register', async () => (await import('./register.ts')).addRegisterCommand],
       ['unregister', async () => (await import('./unregister.ts')).addUnregisterCommand],
       ['renew', async () => (await import('./renew.ts')).addRenewCommand],
+      ['ports', async () => (await import('./ports.ts')).addPortsCommand],
       ['list', async () => (await import('./list.ts')).addListCommand],
     ],
   ],

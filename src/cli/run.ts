@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import type { RunGateway } from '../gateway/run-gateway.ts';
 import { pathOutside } from '../kit/process/path-outside.ts';
 import { parseHostPort } from '../kit/text/host-port.ts';
+import { isLoopbackAddress, parsePublishedPort } from '../kit/text/published-port.ts';
 import type { RequestedMount } from '../sandbox/files/user-mounts.ts';
 import type { Launcher, LauncherName } from '../sandbox/run/sandbox-plan.ts';
 import type { SandboxRequest, SettingsChoice, StartedSandbox } from '../sandbox/run/start-sandbox.ts';
@@ -36,6 +37,7 @@ interface RunOptions extends RightsOptions {
   readonly settings?: SettingsChoice;
   readonly hostPort?: string[];
   readonly cache?: string[];
+  readonly publish?: string[];
   readonly gitConfig?: 'read-only' | 'writable';
   readonly config?: string;
   readonly gateway?: boolean;
@@ -73,6 +75,11 @@ export function addRunCommand(program: Command, context: CliContext): void {
       new Option('--settings <KIND>', 'copy: your own settings of agents, without credentials (default: none)').choices(
         ['none', 'copy'],
       ),
+    )
+    .option(
+      '-p, --publish <[[IP:]HOST_PORT:]PORT>',
+      "a port of the sandbox that this machine's loopback has; may be repeated",
+      gather,
     )
     .option(
       '--host-port <PORT[:INSIDE]>',
@@ -121,6 +128,7 @@ Examples:
   sallyport run -- claude
   sallyport run --repo owner/repo -- codex
   sallyport run --repo owner/repo --ro ~/notes --env EDITOR -- bash
+  sallyport run -p 3000 -- npm run dev                   # http://localhost:3000 is its dev server
   sallyport run --host-port 5432 -- npm test              # its 127.0.0.1:5432 is your database
   sallyport run --image my-tools --gateway -- make test
   sallyport run --settings copy -- claude
@@ -273,6 +281,7 @@ async function asRequest(
       ...(options.id !== undefined && { id: options.id }),
       ...asRights(options),
       ...asHostPorts(options.hostPort ?? []),
+      ...asPublished(context, options.publish ?? []),
     },
     workingDirectory: context.cwd,
     environment,
@@ -291,6 +300,17 @@ async function asRequest(
     limits: readLimits(options),
     onTimeOver: (words) => context.say(`sallyport: ${words}`),
   });
+}
+
+/** A port that others can come to is said to everybody, whoever reads. */
+function asPublished(context: CliContext, texts: readonly string[]): { readonly ports?: readonly string[] } {
+  for (const text of texts) {
+    const read = parsePublishedPort(text);
+    if ('problem' in read) throw new CommandFailed(exitCode.usage, `-p ${printable(text)}: ${read.problem}`);
+    if (!isLoopbackAddress(read.value.address))
+      context.say(`sallyport: -p ${printable(text)}: whoever can reach ${read.value.address} reaches this sandbox.`);
+  }
+  return texts.length === 0 ? {} : { ports: texts };
 }
 
 /** Every error in them at once, before anything is started. */

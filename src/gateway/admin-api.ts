@@ -16,9 +16,10 @@ import { SecretRejected } from '../stages/inject/secret-store.ts';
 import { AdminError } from './admin/admin-error.ts';
 import type { AdminPorts, CheckResult, HealthReport, PublicRecord } from './admin/admin-ports.ts';
 import { rehearse } from './decisions/rehearse.ts';
+import { beginPublished, createPortsApi, type PortsParts, takePorts } from './ports/ports-api.ts';
 import { type GrantParts, grantDoor, takeKnownCa } from './sandboxes/sandbox-grant.ts';
 
-export interface AdminApiParts extends GrantParts {
+export interface AdminApiParts extends GrantParts, PortsParts {
   readonly inject: Pick<InjectStage, 'preview'>;
   readonly github: GithubPorts;
   readonly lfsTickets: Pick<LfsTickets, 'find'>;
@@ -61,9 +62,12 @@ export function createAdminApi(parts: AdminApiParts): AdminPorts {
   const { registry, secrets } = parts;
   return {
     async register(asked) {
-      const { input, known } = takeKnownCa(asked);
+      const { input: without, ports } = takePorts(asked);
+      const { input, known } = takeKnownCa(without);
       const { record, secret } = await registry.register(input);
-      return { record: toPublic(record), proof: await grantDoor(parts, record, secret, known) };
+      const granted = await grantDoor(parts, record, secret, known);
+      const published = await beginPublished(parts, record, ports);
+      return { record: toPublic(record), proof: { ...granted, ...(published.length > 0 && { published }) } };
     },
     list: () => Promise.all(registry.list().map((record) => withSpending(parts, record))),
     find: async (idOrIp) => {
@@ -88,6 +92,7 @@ export function createAdminApi(parts: AdminApiParts): AdminPorts {
     audit: (filter) => readJournal(parts.journalDirectory, filter),
     questions: parts.people.questions,
     startLearning: parts.people.startLearning,
+    ...createPortsApi(parts),
     dashboardAddress: parts.dashboardAddress,
     openDashboard: parts.openDashboard,
     join: parts.join,

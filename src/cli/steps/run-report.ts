@@ -1,6 +1,7 @@
 // What `sallyport run` says around the command: before it, what the sandbox can use and how; after it, what was refused. All
 // of it on standard error, and only to a person: in a pipe nothing is said but what must be heard.
 import type { CredentialStatus } from '../../gateway/admin/admin-ports.ts';
+import { isLoopbackAddress, type PortToPublish, placeOf } from '../../kit/text/published-port.ts';
 import type { StartedSandbox } from '../../sandbox/run/start-sandbox.ts';
 import type { CliContext } from '../cli-context.ts';
 import { joined, printable } from '../terminal/printable.ts';
@@ -32,11 +33,19 @@ export function describeRun({ colors }: Pick<CliContext, 'colors'>, facts: RunFa
   fact('files', `${printable(facts.workingDirectory)}, and ${facts.persistentHome ? 'the kept' : 'a fresh'} home`);
   if (limits.length > 0) fact('limits', joined(limits));
   for (const port of grant.hostPorts) fact('port', describeHostPort(port));
+  for (const one of grant.published ?? []) fact('port', describePublished(one));
   if (grant.plainHosts.length > 0) fact('tcp', `${joined(grant.plainHosts)}; not read, and without a credential`);
   fact('policy', printable(facts.config));
   if (facts.saved !== null) fact('saved', printable(facts.saved));
   for (const notice of notices) lines.push(`  ${colors.yellow('note')}    ${printable(notice)}`);
   return lines.join('\n');
+}
+
+/** By its name: cookies of 127.0.0.1, the dashboard's among them, do not go there. */
+export function describePublished({ address, hostPort, port }: PortToPublish): string {
+  if (address === '127.0.0.1') return `http://localhost:${hostPort} here is port ${port} inside`;
+  const from = isLoopbackAddress(address) ? '' : ': OPEN TO OTHER MACHINES';
+  return `${placeOf(address, hostPort)} here is port ${port} inside${from}`;
 }
 
 function describeHostPort(text: string): string {

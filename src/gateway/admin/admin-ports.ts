@@ -26,6 +26,8 @@ export interface Grant {
   readonly git_hosts?: readonly string[];
   /** With a namespace: ports of the host that it finds on its own loopback, as `PORT[:INSIDE]`. */
   readonly host_ports?: readonly string[];
+  /** With a namespace: its ports that this machine has. */
+  readonly published?: readonly Publication[];
   /** With a namespace: hosts that it may reach by plain TCP, as `host:port`. */
   readonly plain_hosts?: readonly string[];
   /** With a namespace: the credentials that are set and that it may use, by name. */
@@ -55,6 +57,22 @@ export interface GrantedIdentity {
 export interface Registered {
   readonly record: PublicRecord;
   readonly proof: Grant;
+}
+
+/** A port of a sandbox that this machine has. */
+export interface Publication {
+  readonly sandbox: string;
+  readonly address: string;
+  readonly hostPort: number;
+  /** Inside. */
+  readonly port: number;
+}
+
+export interface PortsOfSandbox {
+  readonly sandbox: string;
+  /** But for the door's own. */
+  readonly listening: readonly { readonly port: number; readonly addresses: readonly string[] }[];
+  readonly published: readonly Publication[];
 }
 
 export interface Unregistered {
@@ -176,6 +194,11 @@ export interface AdminPorts {
   metrics(): Promise<string>;
   audit(filter: AuditFilter): AsyncIterable<object>;
   readonly questions: QuestionPorts;
+  /** Of every sandbox with a namespace, or (by id or address) of one. */
+  ports(idOrIp: string | null): readonly PortsOfSandbox[];
+  /** `text`: `[[IP:]HOST_PORT:]PORT`. */
+  publish(idOrIp: string, text: string): Promise<Publication>;
+  unpublish(idOrIp: string, port: number): readonly Publication[];
   /** From now on unknown public hosts are let through to this sandbox, to read, without any credential. */
   startLearning(sandbox: string): Promise<void>;
   /** The address of the dashboard, good for one visit; null: none is served. */

@@ -13,6 +13,7 @@ type Method = Parameters<AdminClient['call']>[0];
 const lists: Readonly<Record<string, string>> = {
   '/internal/containers': 'containers',
   '/internal/credentials': 'credentials',
+  '/internal/ports': 'sandboxes',
   '/internal/questions': 'questions',
   '/internal/approvals': 'approvals',
 };

@@ -79,6 +79,26 @@ const routes: readonly AdminRoute[] = [
     },
   },
   {
+    path: ['internal', 'ports'],
+    methods: {
+      GET: (ports, { query }) => ({ status: 200, json: { sandboxes: ports.ports(query.get('sandbox')) } }),
+    },
+  },
+  {
+    path: ['internal', 'containers', ':which', 'ports'],
+    methods: {
+      POST: async (ports, { request, parameter }) => {
+        const body: unknown = await readJson(request);
+        const port: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'port') : undefined;
+        return { status: 201, json: await ports.publish(parameter, String(port ?? '')) };
+      },
+      DELETE: (ports, { parameter, query }) => ({
+        status: 200,
+        json: { unpublished: ports.unpublish(parameter, Number(query.get('port'))) },
+      }),
+    },
+  },
+  {
     path: ['internal', 'containers'],
     methods: {
       GET: async (ports) => ({ status: 200, json: { containers: await ports.list() } }),

@@ -45,6 +45,8 @@ export function buildForPeople(options: StartOptions, kept: KeptState, primary: 
     namespaces: workers === null ? primary.namespaces : noNamespaces,
     policy,
     configured,
+    published: primary.published,
+    doorPorts: (id) => primary.namespaces.doorPortsOf(id),
     credentialChanged: async (name, value) => workers?.secretChanged(name, value),
     health: () => healthOf(options, kept, primary, controls(), warnings()),
     metrics: async () => {

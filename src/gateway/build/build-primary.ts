@@ -1,8 +1,10 @@
 // The second step of a start: builds the core as the gateway's own process has it, with its sandboxes, the people it asks
 // and, where there are any, its workers. Opens no door and starts no process.
 
+import { join } from 'node:path';
 import { PolicyRollout } from '../config/policy-rollout.ts';
 import type { StartOptions } from '../contract.ts';
+import { PublishedPorts } from '../ports/published-ports.ts';
 import { ReservedPorts } from '../ports/reserved-ports.ts';
 import { DockerSandboxes } from '../sandboxes/docker-sandboxes.ts';
 import { NamespaceSandboxes } from '../sandboxes/namespace-sandboxes.ts';
@@ -26,6 +28,7 @@ export interface Primary {
   readonly configured: ConfiguredDoors;
   readonly publisher: TrustPublisher;
   readonly reserved: ReservedPorts;
+  readonly published: PublishedPorts;
 }
 
 export function buildPrimary(options: StartOptions, kept: KeptState): Primary {
@@ -58,9 +61,16 @@ export function buildPrimary(options: StartOptions, kept: KeptState): Primary {
     unregister: (id) => registry.remove(id),
     onFailure: (error) => log.error('a sandbox that is gone could not be unregistered', { error }),
   });
+  const published = new PublishedPorts({
+    reserved,
+    doorPorts: (id) => namespaces.doorPortsOf(id),
+    idleTimeoutMs: () => policy().limits.idleTimeoutMs,
+    file: join(kept.places.runDirectory, 'published.json'),
+    onFailure: (error) => log.error('what is published could not be written down', { error }),
+  });
   const configured = new ConfiguredDoors({ ...kept.places, doors, registry, ca, leaves, policy, reserved, log });
   const publisher = new TrustPublisher(options.publish, policy, ca.certificatePem, log);
-  const primary = { workers, rollout, docker, approvals, core, namespaces, configured, publisher, reserved };
+  const primary = { workers, rollout, docker, approvals, core, namespaces, configured, publisher, reserved, published };
   followChanges(kept, primary);
   return primary;
 }
@@ -119,9 +129,10 @@ function buildCore(
 /** What follows when a sandbox is unregistered, and when another policy is in force. */
 function followChanges(kept: KeptState, primary: Primary): void {
   const { live, registry, records, openedWith, log } = kept;
-  const { workers, docker, core, namespaces, publisher } = primary;
+  const { workers, docker, core, namespaces, publisher, published } = primary;
   registry.onRemoved((id) => {
     namespaces.forget(id);
+    published.drop(id);
     workers?.cut(id);
     core.drop(id);
   });

@@ -27,6 +27,7 @@ export async function startServing(
   const stop = async (graceMs: number): Promise<void> => {
     leaveMemory();
     primary.approvals.close();
+    primary.published.stop();
     await primary.workers?.stop(graceMs);
     await primary.core.drain(graceMs);
     await people.page.close();

@@ -92,6 +92,8 @@ export interface SandboxOptions {
   readonly mounts?: readonly SandboxMount[];
   /** Ports of this machine's loopback that it finds on its own: a number, or `PORT:INSIDE`. Default: those of the policy. */
   readonly hostPorts?: readonly (number | string)[];
+  /** Its ports that this machine's loopback has: a number, or `[[IP:]HOST_PORT:]PORT`. Default: none. */
+  readonly ports?: readonly (number | string)[];
   /** Whether its home is kept for the next one that keeps it too. Default: no, a fresh one. */
   readonly keepHome?: boolean;
   /** Whether files named `.env` in `cwd` stay out of sight. Default: no. */
@@ -274,6 +276,7 @@ function asRegistration({
   branches,
   credentials,
   hostPorts,
+  ports,
 }: SandboxOptions): Record<string, unknown> {
   return {
     repos: repos ?? [],
@@ -282,6 +285,7 @@ function asRegistration({
     ...(branches !== undefined && { allowed_branches: branches }),
     ...(credentials !== undefined && { credentials }),
     ...(hostPorts !== undefined && { host_ports: hostPorts }),
+    ...(ports !== undefined && { ports: ports.map(String) }),
   };
 }
 

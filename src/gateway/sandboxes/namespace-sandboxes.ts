@@ -3,7 +3,7 @@
 // nobody says so. The key of a CA is in memory alone: here, and in the launcher of
 // its sandbox.
 import { readlinkSync } from 'node:fs';
-import type { NamespaceHandles } from '../../kit/namespace-handles.ts';
+import { type NamespaceHandles, sandboxProxyPort } from '../../kit/namespace-handles.ts';
 import { processBirth } from '../../kit/process/process-birth.ts';
 import type { HostPort } from '../../path/sandbox.ts';
 import type { CompiledPolicy } from '../../policy/compiled.ts';
@@ -51,6 +51,8 @@ export interface OpenedNamespace {
 export class NamespaceSandboxes {
   readonly #parts: NamespaceParts;
   readonly #holders = new Map<string, Holder>();
+  /** What the door has inside: bound once, when it was opened. */
+  readonly #doorPorts = new Map<string, ReadonlySet<number>>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(parts: NamespaceParts) {
@@ -83,6 +85,8 @@ export class NamespaceSandboxes {
     }
     this.#parts.doors.openNamespace(record.id, handles, (host) => leaves.contextFor(host), hostPorts);
     this.#holders.set(record.id, holder);
+    const inside = hostPorts.map((one) => one.inside);
+    this.#doorPorts.set(record.id, new Set([...ports, ...inside, 53, sandboxProxyPort]));
     return { certificate: ca.certificatePem, ca: 'kept' in ca ? ca.kept() : null };
   }
 
@@ -103,8 +107,14 @@ export class NamespaceSandboxes {
     return known === null ? makeSandboxCa(id, Date.now()) : reopenSandboxCa(id, known);
   }
 
+  /** Ports inside at which whoever comes is this sandbox; every one that a door has where nothing is known. */
+  doorPortsOf(id: string): ReadonlySet<number> {
+    return this.#doorPorts.get(id) ?? new Set([53, 80, 443, sandboxProxyPort]);
+  }
+
   forget(id: string): void {
     this.#holders.delete(id);
+    this.#doorPorts.delete(id);
   }
 
   stop(): void {

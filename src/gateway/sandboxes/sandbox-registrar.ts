@@ -25,6 +25,6 @@ export function asNamespaceGrant(id: string, grant: Grant): NamespaceGrant {
     throw new Error('the running gateway is of an older version and does not open doors in namespaces. Restart it.');
   }
   const { git_hosts: gitHosts = [], credentials = [], logins = [], placeholders = [] } = grant;
-  const { host_ports: hostPorts = [], plain_hosts: plainHosts = [] } = grant;
-  return { id, caCertificate, proxyUrl, gitHosts, credentials, logins, placeholders, hostPorts, plainHosts };
+  const { host_ports: hostPorts = [], plain_hosts: plainHosts = [], published = [] } = grant;
+  return { id, caCertificate, proxyUrl, gitHosts, credentials, logins, placeholders, hostPorts, plainHosts, published };
 }

@@ -189,7 +189,8 @@ function happened(emitter: EventEmitter, event: string): Promise<unknown> {
   });
 }
 
-function entering(pid: number): string[] {
+/** Of nsenter: as root the network alone, else also the user namespace that owns it. */
+export function entering(pid: number): string[] {
   const target = ['--target', String(pid), '--net'];
   return needsUserNamespace(pid) ? [...target, '--user', '--preserve-credentials'] : target;
 }

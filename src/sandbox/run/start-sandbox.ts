@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PortToPublish } from '../../kit/text/published-port.ts';
 import type { ConfigInDoubt } from '../../policy/load/config-in-doubt.ts';
 import { configFileName, standInConfig } from '../../policy/load/config-places.ts';
 import { liesIn } from '../files/path-relations.ts';
@@ -96,6 +97,8 @@ export interface NamespaceGrant {
   readonly gitHosts: readonly string[];
   /** Ports of the host that it finds on its own loopback, as `PORT[:INSIDE]`. */
   readonly hostPorts: readonly string[];
+  /** Its ports that this machine has. Left out: none. */
+  readonly published?: readonly (PortToPublish & { readonly sandbox: string })[];
   /** Hosts that it may reach by plain TCP, as `host:port`. */
   readonly plainHosts: readonly string[];
   /** Credentials that are set and that the sandbox may use. */

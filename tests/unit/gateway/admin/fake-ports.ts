@@ -110,6 +110,9 @@ export function fakePorts(): FakePorts {
       },
     },
     startLearning: async () => {},
+    ports: () => [],
+    publish: async () => ({ sandbox: 'one', address: '127.0.0.1', hostPort: 3000, port: 3000 }),
+    unpublish: () => [],
     dashboardAddress: () => null,
     openDashboard: async () => 'http://127.0.0.1:1/enter?token=t',
     join: async () => {
