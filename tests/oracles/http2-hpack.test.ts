@@ -74,7 +74,8 @@ print(json.dumps(out))
 });
 
 test('what we write', async () => {
-  const lists = blocks(1500);
+  // We write no field twice that may stand once.
+  const lists = blocks(1500).map((list) => [...new Map(list)]);
   const encoder = new HpackEncoder();
   const room = Buffer.alloc(1 << 16);
   const written = lists.map((list, n) => {
