@@ -6,10 +6,7 @@ import { AdminClient, GatewayUnreachable } from '../gateway/admin/admin-client.t
 import { inOrderOfTime } from '../gateway/admin/every-gateway.ts';
 import { homesWithJournals } from '../kit/files/gateway-homes.ts';
 import { placesIn } from '../kit/files/home.ts';
-import { readOutput } from '../sandbox/hands/kept-output.ts';
-import { findRecord } from '../sandbox/hands/running-records.ts';
 import type { CliContext } from './cli-context.ts';
-import { CommandFailed, exitCode } from './terminal/exit-code.ts';
 import { printable } from './terminal/printable.ts';
 import { wantsJson } from './terminal/wants-json.ts';
 
@@ -19,19 +16,6 @@ interface LogsOptions {
   readonly sandbox?: string;
   readonly refused?: boolean;
   readonly lines: number;
-}
-
-/** As it came: it is the output of a command of theirs, as with `run`. */
-function printOutput({ places }: CliContext, which: string): void {
-  const record = findRecord(places.home, which);
-  const output = record === null ? null : readOutput(places.home, record.id);
-  if (output === null)
-    throw new CommandFailed(
-      exitCode.failure,
-      `nothing is kept of ${printable(which)}`,
-      'sallyport ps -a lists what ran in the background',
-    );
-  process.stdout.write(output);
 }
 
 export function addLogsCommand(program: Command, context: CliContext): void {
@@ -46,7 +30,10 @@ export function addLogsCommand(program: Command, context: CliContext): void {
     .option('-n, --lines <N>', 'begin with the last N', asCount, 50)
     .addHelpText('after', '\nExamples:\n  sallyport logs -f\n  sallyport logs --refused --sandbox sbx_4f1c -n 200')
     .action(async (options: LogsOptions, command: Command) => {
-      if (options.output !== undefined) return printOutput(context, options.output);
+      if (options.output !== undefined) {
+        const { printOutput } = await import('./running/print-output.ts');
+        return printOutput(context, options.output);
+      }
       const query = new URLSearchParams({ limit: String(options.lines) });
       if (options.sandbox !== undefined) query.set('sandbox', options.sandbox);
       if (options.refused === true) query.set('refused', '1');
