@@ -113,6 +113,10 @@ export class FrameOutput {
   /** Nothing is sent any more. */
   shut(): void {
     this.#isShut = true;
+    this.#parts = [];
+    this.#slab = Buffer.allocUnsafeSlow(0);
+    this.#from = 0;
+    this.#at = 0;
   }
 
   flush(): void {

@@ -41,12 +41,15 @@ function read(bytes: Buffer, pieceBytes: number): Outcome {
   // A reset of nine and four bytes for the head of a frame, or the answer above.
   expect(JSON.stringify(written).length).toBeLessThan(20_000 + 400 * bytes.length);
   expect(peer.server.openStreams).toBeLessThanOrEqual(128);
+  const closed = peer.requests.map((arrived) => arrived.closed);
+  // Its turn is not over before all inputs are tried, and until then it would be kept.
+  peer.server.end();
   return {
-    requests: peer.requests.map(({ request, content, trailers, closed }) => [
+    requests: peer.requests.map(({ request, content, trailers }, n) => [
       request,
       content.toString('latin1'),
       trailers,
-      closed,
+      closed[n],
     ]),
     malformed: peer.malformed,
     fault: peer.fault?.code ?? null,
