@@ -46,7 +46,7 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
       new Option(
         '--launcher <NAME>',
         'how the sandbox is isolated (default: bubblewrap, or namespaces without it)',
-      ).choices(['bubblewrap', 'docker', 'namespaces', 'unshare']),
+      ).choices(['bubblewrap', 'docker', 'namespaces', 'podman', 'unshare']),
     )
     .option('--image <IMAGE>', 'check the runtimes of this image, with Docker')
     .addHelpText(

@@ -34,7 +34,7 @@ export function addRedteamCommand(program: Command, context: CliContext): void {
       new Option(
         '--launcher <NAME>',
         'how the sandbox is isolated (default: bubblewrap, or namespaces without it)',
-      ).choices(['bubblewrap', 'docker', 'namespaces', 'unshare']),
+      ).choices(['bubblewrap', 'docker', 'namespaces', 'podman', 'unshare']),
     )
     .option('--image <IMAGE>', 'in this image, with Docker; it must contain node')
     .addHelpText(

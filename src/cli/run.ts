@@ -103,10 +103,11 @@ export function addRunCommand(program: Command, context: CliContext): void {
         'bubblewrap',
         'docker',
         'namespaces',
+        'podman',
         'unshare',
       ]),
     )
-    .option('--image <IMAGE>', 'run it in this image, with Docker')
+    .option('--image <IMAGE>', 'run it in this image, with Docker, or with --launcher podman')
     .option('--id <ID>', 'name it yourself (default: a random one)')
     .option('--memory <SIZE>', 'the memory of all its processes, such as 4g')
     .option('--cpus <NUMBER>', 'how many processors it may use, such as 2 or 0.5')
@@ -131,6 +132,7 @@ Examples:
   sallyport run -p 3000 -- npm run dev                   # http://localhost:3000 is its dev server
   sallyport run --host-port 5432 -- npm test              # its 127.0.0.1:5432 is your database
   sallyport run --image my-tools --gateway -- make test
+  sallyport run --launcher podman --image my-tools -- make test
   sallyport run --settings copy -- claude
   sallyport run --cache npm=project -- npm ci
   sallyport run --learn -- npm test`,

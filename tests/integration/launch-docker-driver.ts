@@ -10,7 +10,7 @@ import { layKoffiBeside } from '../support/koffi-beside.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
 
 export interface DockerDriver {
-  /** `node PROGRAM image stdio plan`. Prints `prepared` and `started`, then ends as the command does. */
+  /** `node PROGRAM image stdio plan [engine]`. Prints `prepared` and `started`, then ends as the command does. */
   readonly program: string;
   /** To its end, as an ordinary user with a home of their own. */
   runAs(
@@ -24,9 +24,9 @@ export interface DockerDriver {
 
 const source = `
 import { closeNamespaceHandles, createDockerLauncher, openNamespaceDoor } from './docker.mjs';
-const [image, stdio, plan] = process.argv.slice(2);
+const [image, stdio, plan, engine = 'docker'] = process.argv.slice(2);
 console.error('began');
-const prepared = await createDockerLauncher({ image, environment: process.env }).prepare(stdio);
+const prepared = await createDockerLauncher({ image, environment: process.env, engine }).prepare(stdio);
 // As the gateway does: every address becomes local.
 closeNamespaceHandles(await openNamespaceDoor({ pid: prepared.pid, ports: [] }));
 console.error('prepared');

@@ -103,6 +103,8 @@ export function dockerCommands(
     async importImage(name, files, changes = []) {
       const root = mkdtempSync(join(folder, 'image-'));
       layOut(root, files);
+      // Podman keeps it as it is, and nobody but root could enter.
+      chmodSync(root, 0o755);
       const tar = join(folder, `${basename(root)}.tar`);
       execFileSync('tar', ['-C', root, '-cf', tar, '.']);
       const run = await docker('import', ...changes.flatMap((change) => ['--change', change]), tar, name);

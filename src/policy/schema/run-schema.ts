@@ -44,7 +44,7 @@ export const savedKeys: Readonly<Record<string, SavedKey>> = {
   hide_env_files: { schema: yesOrNo, option: 'hideEnvFiles', merge: 'replace' },
   git_config: { schema: oneOf('read-only', 'writable'), option: 'gitConfig', merge: 'replace' },
   launcher: {
-    schema: oneOf('bubblewrap', 'docker', 'namespaces', 'unshare'),
+    schema: oneOf('bubblewrap', 'docker', 'namespaces', 'podman', 'unshare'),
     option: 'launcher',
     merge: 'replace',
   },

@@ -2,12 +2,13 @@
 // name; nothing that a user or a plan says can become a flag of docker.
 import { posix } from 'node:path';
 import { LaunchError, type Mount, type SandboxPlan } from '../run/sandbox-plan.ts';
-import { proxyVariables } from './docker-command.ts';
+import { type Engine, proxyVariables } from './docker-command.ts';
 
 export interface CreateOptions {
   readonly name: string;
   readonly holder: string;
   readonly image: string;
+  readonly engine?: Engine;
   readonly labels: readonly string[];
   readonly user: string;
   /** The command gets a terminal of its own. */
@@ -26,6 +27,9 @@ export const withoutPrivileges: readonly string[] = [
   ...['--log-driver', 'none', '--no-healthcheck'],
 ];
 
+/** Podman would raise the limits of whoever starts it, which not everybody may. */
+export const limitsOf = (engine: Engine): readonly string[] => (engine === 'podman' ? ['--ulimit', 'host'] : []);
+
 export function dockerCreateArguments(plan: SandboxPlan, options: CreateOptions): readonly string[] {
   const [program, ...rest] = plan.command;
   if (program === undefined || program === '')
@@ -37,6 +41,7 @@ export function dockerCreateArguments(plan: SandboxPlan, options: CreateOptions)
     ...['--network', `container:${options.holder}`, '--pid', `container:${options.holder}`],
     ...withoutPrivileges,
     ...limitArguments(plan.limits),
+    ...limitsOf(options.engine ?? 'docker'),
     ...['--security-opt', `seccomp=${options.seccompFile}`],
     ...['--user', options.user, '--workdir', plan.workingDirectory],
     ...environmentArguments(plan.environment),

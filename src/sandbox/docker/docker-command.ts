@@ -4,7 +4,12 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream';
 import { LaunchError } from '../run/sandbox-plan.ts';
 
+/** What speaks docker's language: Podman needs no daemon, and says some things otherwise. */
+export type Engine = 'docker' | 'podman';
+
 export interface DockerOptions {
+  /** Left out: docker. */
+  readonly engine?: Engine;
   /** The docker program; looked up in the PATH of `environment` when it has no slash. */
   readonly docker?: string;
   /** What the command line itself gets: PATH, HOME, DOCKER_HOST, DOCKER_CONTEXT and the like. Not the sandbox's. */
@@ -12,6 +17,7 @@ export interface DockerOptions {
 }
 
 export interface DockerCommand {
+  readonly engine: Engine;
   /** To its end; its standard output. Throws a LaunchError when it fails. It sees `file`, a descriptor, as /dev/fd/3. */
   run(args: readonly string[], file?: number): Promise<string>;
   spawn(args: readonly string[], stdio: StdioOptions, detached: boolean): ChildProcess;
@@ -27,20 +33,29 @@ export const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PRO
 const timeoutMs = 60_000;
 
 export function createDockerCommand(options: DockerOptions): DockerCommand {
-  const program = options.docker ?? 'docker';
+  const engine = options.engine ?? 'docker';
+  const program = options.docker ?? engine;
   const env = Object.fromEntries(
     Object.entries(options.environment).filter(([name]) => !proxyVariables.includes(name)),
   );
   return {
+    engine,
     run: (args, file) =>
       new Promise((resolve, reject) => {
         const stdio: StdioOptions = ['ignore', 'pipe', 'pipe', ...(file === undefined ? [] : [file])];
         const child = spawn(program, args, { env, stdio, timeout: timeoutMs });
         const [stdout, stderr] = [gather(child.stdout), gather(child.stderr)];
-        child.on('error', (error) => reject(explainDocker('', error)));
+        child.on('error', (error) => reject(explainDocker('', error, engine)));
         child.on('close', (code) => {
           if (code === 0) resolve(stdout());
-          else reject(explainDocker(stderr(), Object.assign(new Error(`docker ${args[0]}`), { killed: child.killed })));
+          else
+            reject(
+              explainDocker(
+                stderr(),
+                Object.assign(new Error(`${engine} ${args[0]}`), { killed: child.killed }),
+                engine,
+              ),
+            );
         });
       }),
     spawn: (args, stdio, detached) => spawn(program, args, { env, stdio, detached }),
@@ -54,12 +69,12 @@ function gather(stream: Readable | null): () => string {
 }
 
 /** What a failed docker command means to the person in front of it. */
-export function explainDocker(stderr: string, cause?: Error): LaunchError {
+export function explainDocker(stderr: string, cause?: Error, engine: Engine = 'docker'): LaunchError {
   const options = cause === undefined ? {} : { cause };
   if ((cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT')
     return new LaunchError(
-      'the docker command was not found',
-      'install Docker, or leave --image out to use bubblewrap',
+      `the ${engine} command was not found`,
+      `install ${engine === 'docker' ? 'Docker' : 'Podman'}, or leave --image out to use bubblewrap`,
       options,
     );
   if ((cause as { killed?: boolean } | undefined)?.killed === true)
@@ -69,10 +84,12 @@ export function explainDocker(stderr: string, cause?: Error): LaunchError {
       options,
     );
   const said = daemonSaid(stderr);
-  for (const [sign, hint] of hints) if (sign.test(stderr)) return new LaunchError(`docker: ${said}`, hint, options);
+  for (const [sign, hint] of hints) if (sign.test(stderr)) return new LaunchError(`${engine}: ${said}`, hint, options);
   return new LaunchError(
-    `docker: ${said}`,
-    'check whether `docker info` works, and look at the log of the daemon',
+    `${engine}: ${said}`,
+    engine === 'docker'
+      ? 'check whether `docker info` works, and look at the log of the daemon'
+      : 'check whether `podman info` works',
     options,
   );
 }
@@ -99,6 +116,11 @@ const hints: readonly (readonly [sign: RegExp, hint: string])[] = [
   [/no such image|unable to find image/i, 'get the image first: docker pull, docker build or docker import'],
   [/invalid reference format/i, '--image takes a name such as node:22 or an image id'],
   [/bind source path does not exist/i, 'the folder or file to mount is gone: check --mount and --ro'],
+  [/container-init binary not found/i, 'install catatonit, which Podman starts first in a container'],
+  [
+    /subuid|subgid|newuidmap|newgidmap/i,
+    'give your user a range of ids: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER, and install uidmap',
+  ],
   [/docker-init/i, 'the daemon has no docker-init: install tini (Debian) or the whole Docker package'],
   [/seccomp is not enabled/i, 'the kernel or the daemon was built without seccomp, which the sandbox needs'],
 ];

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { waitAtMost } from '../../kit/wait-at-most.ts';
 import { LaunchError } from '../run/sandbox-plan.ts';
-import { csv, imageName, withoutPrivileges } from './docker-arguments.ts';
+import { csv, imageName, limitsOf, withoutPrivileges } from './docker-arguments.ts';
 import { type DockerCommand, explainDocker } from './docker-command.ts';
 import { findHostProgram, type HostProgram } from './docker-host-program.ts';
 
@@ -38,7 +38,7 @@ export async function startHolder(docker: DockerCommand, options: DockerHolderOp
     findHostProgram('cat'),
     imageVariables(docker, options.image),
   ]);
-  const args = holderArguments(options, program, Object.keys(imageEnvironment));
+  const args = holderArguments(docker, options, program, Object.keys(imageEnvironment));
   const child = docker.spawn(args, ['pipe', 'pipe', 'pipe'], true);
   const { stdin, stdout, stderr } = child;
   if (stdin === null || stdout === null || stderr === null) throw new Error('the holder was started without pipes');
@@ -70,10 +70,13 @@ export async function startHolder(docker: DockerCommand, options: DockerHolderOp
   });
   try {
     const first = await waitAtMost(Promise.race([answered, failed, ended]), startMs, () => 'late' as const);
-    if (first instanceof Error) throw explainDocker(said, first);
+    if (first instanceof Error) throw explainDocker(said, first, docker.engine);
     if (first === 'late')
-      throw new LaunchError('the container did not start in time', 'see the log of the Docker daemon');
-    if (first !== 'answered') throw explainDocker(said);
+      throw new LaunchError(
+        'the container did not start in time',
+        docker.engine === 'docker' ? 'see the log of the Docker daemon' : 'check whether `podman run` works',
+      );
+    if (first !== 'answered') throw explainDocker(said, undefined, docker.engine);
     const pid = Number(await docker.run(['inspect', '--format', '{{.State.Pid}}', '--', options.name]));
     return { name: options.name, pid, imageEnvironment, hasEnded: () => over, end };
   } catch (error) {
@@ -82,7 +85,12 @@ export async function startHolder(docker: DockerCommand, options: DockerHolderOp
   }
 }
 
+const dockerNetwork = ['--network', 'none', '--dns', '127.0.0.1', '--dns-search', '.'];
+/** Podman takes no resolver where it makes no network. */
+const podmanNetwork = ['--network', 'none', '--no-hosts', ...file('/dev/null', '/etc/resolv.conf')];
+
 function holderArguments(
+  docker: Pick<DockerCommand, 'engine'>,
   options: DockerHolderOptions,
   program: HostProgram,
   variables: readonly string[],
@@ -95,8 +103,9 @@ function holderArguments(
     ...['--rm', '--interactive', '--init', '--name', options.name, '--hostname', 'sallyport'],
     ...options.labels.flatMap((label) => ['--label', label]),
     ...withoutPrivileges,
+    ...limitsOf(docker.engine),
     // The sandbox shares its network and its resolv.conf: no interface, and no word of the host's own resolvers.
-    ...['--network', 'none', '--dns', '127.0.0.1', '--dns-search', '.'],
+    ...(docker.engine === 'podman' ? podmanNetwork : dockerNetwork),
     // Docker turns IPv6 off where it has given no address.
     ...(existsSync('/proc/sys/net/ipv6') ? ['--sysctl', 'net.ipv6.conf.all.disable_ipv6=0'] : []),
     ...['--user', `${options.uid}:${options.uid}`, '--read-only', '--workdir', '/'],

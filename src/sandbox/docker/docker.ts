@@ -1,5 +1,5 @@
-// The launcher for container images. Two containers: a holder, which owns a network with no interface but lo and a pid
-// namespace, and the command, which joins both. Only the docker command line is used; no flag of it comes from outside.
+// The launcher for container images, with Docker or with Podman, which takes the same words. Two containers: a holder, which owns a network with no interface but lo and a pid
+// namespace, and the command, which joins both. Only the command line is used; no flag of it comes from outside.
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -41,7 +41,7 @@ export function createDockerLauncher(options: DockerLauncherOptions): Launcher {
   const image = imageName(options.image);
   const user = options.user ?? caller;
   return {
-    name: 'docker',
+    name: docker.engine,
     notice: [],
     async prepare(stdio) {
       const name = `sallyport-${randomBytes(8).toString('hex')}`;
@@ -126,6 +126,7 @@ async function create(docker: DockerCommand, plan: SandboxPlan, creation: Creati
         name,
         holder: holder.name,
         image,
+        engine: docker.engine,
         labels,
         user,
         terminal,
@@ -170,7 +171,10 @@ export function readMountPoints(mountinfo: string): readonly string[] {
 /** Whoever has the daemon's socket is root on the host. The plan's own rules come first; this is the last look. */
 function refuseDaemonSocket(mounts: readonly Mount[], environment: DockerOptions['environment']): void {
   const named = /^unix:\/\/(\/.+)$/.exec(environment.DOCKER_HOST ?? '')?.[1];
-  const sockets = [named, '/var/run/docker.sock', '/run/containerd/containerd.sock'].flatMap((path) => real(path));
+  const own = environment.XDG_RUNTIME_DIR;
+  const podman = ['/run/podman/podman.sock', ...(own === undefined ? [] : [`${own}/podman/podman.sock`])];
+  const known = [named, '/var/run/docker.sock', '/run/containerd/containerd.sock', ...podman];
+  const sockets = known.flatMap((path) => real(path));
   mounts.forEach((mount, at) => {
     if (mount.kind !== 'read-only' && mount.kind !== 'read-write') return;
     const [source] = real(mount.source);

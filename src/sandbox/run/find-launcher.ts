@@ -16,17 +16,19 @@ export interface LauncherChoice {
 export async function findLauncher(choice: LauncherChoice, find = findTool): Promise<Launcher> {
   const { wanted, image, environment } = choice;
   const name = wanted ?? (image === undefined ? 'bubblewrap' : 'docker');
-  if (name !== 'docker' && image !== undefined)
+  if (name !== 'docker' && name !== 'podman' && image !== undefined)
     throw new LaunchError(
-      `--image works with Docker only, and you chose ${name}`,
-      'leave out --image, or use --launcher docker',
+      `--image works with Docker and Podman only, and you chose ${name}`,
+      'leave out --image, or use --launcher docker or podman',
     );
   // Loaded when needed: a start must not wait for what it does not use.
   switch (name) {
-    case 'docker': {
-      if (image === undefined) throw new LaunchError('Docker needs an image', 'name one: --image IMAGE');
+    case 'docker':
+    case 'podman': {
+      if (image === undefined)
+        throw new LaunchError(`${name === 'docker' ? 'Docker' : 'Podman'} needs an image`, 'name one: --image IMAGE');
       const { createDockerLauncher } = await import('../docker/docker.ts');
-      return createDockerLauncher({ image, environment });
+      return createDockerLauncher({ image, environment, engine: name });
     }
     case 'bubblewrap': {
       if (wanted === undefined && find('bwrap') === null) {

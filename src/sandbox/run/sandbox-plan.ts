@@ -29,7 +29,7 @@ export interface SandboxPlan {
   readonly orders?: { readonly folder: string; readonly inside: string };
 }
 
-export type LauncherName = 'bubblewrap' | 'namespaces' | 'docker' | 'unshare';
+export type LauncherName = 'bubblewrap' | 'namespaces' | 'docker' | 'podman' | 'unshare';
 
 /** `terminal`: the command gets our own standard streams. `piped`: the caller gets them. */
 export type SandboxStdio = 'terminal' | 'piped';

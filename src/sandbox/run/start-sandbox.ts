@@ -137,6 +137,7 @@ const flavours: Readonly<Record<LauncherName, MountFlavour>> = {
   bubblewrap: 'host',
   namespaces: 'host',
   docker: 'image',
+  podman: 'image',
   unshare: 'whole',
 };
 

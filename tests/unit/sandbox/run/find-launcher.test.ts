@@ -16,7 +16,7 @@ describe('choosing a launcher', () => {
       hint: expect.stringContaining('--image'),
     });
     await expect(findLauncher({ wanted: 'bubblewrap', image: 'debian:12', environment })).rejects.toThrow(
-      /with Docker only/,
+      /with Docker and Podman only/,
     );
   });
 
