@@ -128,7 +128,11 @@ async function lay(
       {
         launcher: ports.launcher,
         // An image brings a Node of its own.
-        command: [ports.launcher.name === 'docker' || ports.launcher.name === 'podman' ? 'node' : process.execPath, '-e', script],
+        command: [
+          ports.launcher.name === 'docker' || ports.launcher.name === 'podman' ? 'node' : process.execPath,
+          '-e',
+          script,
+        ],
         stdio: 'piped',
         registration: { ...registration },
         workingDirectory: folder,
