@@ -1,6 +1,6 @@
 // Builds the command, and with --library the library: usage: node scripts/build.mjs [OUTDIR, default dist] [--cache] [--library]
 // One sandbox is one start of Node, and most of a start is finding, reading and compiling modules: so all of it is one
-// file for each role (docs/adr/061), and with --cache its compiled form lies beside it. Types are checked elsewhere (npm run types).
+// file for each role (docs/adr/060), and with --cache its compiled form lies beside it. Types are checked elsewhere (npm run types).
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,7 +2,7 @@
 // The `sallyport` command as it is installed: runs the bundle beside it with the code that V8 compiled when it was built. A
 // sandbox is one start of this, and compiling was a quarter of it. V8 takes the cache only if version, flags and source
 // are the ones it was made with; otherwise it compiles. Node does the same with its own modules: so no flag of V8 is given
-// where this is started (docs/adr/061).
+// where this is started (docs/adr/060).
 'use strict';
 const { readFileSync, writeFileSync } = require('node:fs');
 const { wrap } = require('node:module');

@@ -1,6 +1,6 @@
 // The ports of sandboxes that this machine has: listeners of the gateway, so that they end with their sandbox and can be changed while
 // it runs. Each connection goes from this machine into the sandbox and never the other way. What is published is written down, so that the
-// next gateway has it too (docs/adr/068). // Guards: threats.md T136
+// next gateway has it too (docs/adr/064). // Guards: threats.md T111
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';

@@ -1,6 +1,6 @@
 // Ports of this host's loopback that no sandbox is led to: those of Sallyport itself, of any gateway of this user, the API of Docker,
 // and what another sandbox has published. Asked when a sandbox is registered and again at each connection, since who listens
-// at a port may change. // Guards: threats.md T135
+// at a port may change. // Guards: threats.md T110
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { holdersOf, processes, type TcpListener, tcpListeners } from '../../kit/process/tcp-listeners.ts';

@@ -71,7 +71,7 @@ class Finder {
         continue;
       }
       const name = JSON.parse(this.#string()) as string;
-      // Guards: threats.md T142. One reader takes the first of two, another the last, and some know no upper case.
+      // Guards: threats.md T112. One reader takes the first of two, another the last, and some know no upper case.
       if (names.has(name)) throw new UnreadableJson('a name stands twice in one object');
       if (wanted !== undefined && isLast && name !== wanted && name.toLowerCase() === wanted.toLowerCase()) {
         throw new UnreadableJson('the name of the place stands there in another spelling too');

@@ -165,7 +165,7 @@ async function readRequest({ kind, body }: Frame): Promise<ControlRequest> {
   return controlRequest.parse(JSON.parse(body.toString()));
 }
 
-/** Guards: threats.md T151. The mode of the socket says the same; this holds when somebody has changed it. */
+/** Guards: threats.md T116. The mode of the socket says the same; this holds when somebody has changed it. */
 async function isOurs(socket: Socket): Promise<boolean> {
   try {
     return (await readPeerCredentials(socket)).uid === process.geteuid?.();

@@ -46,7 +46,7 @@ export function runningFolder(state: string): string {
   return join(state, 'running');
 }
 
-/** What a person may call a sandbox, and what may stand in a path. // Guards: threats.md T150 */
+/** What a person may call a sandbox, and what may stand in a path. // Guards: threats.md T115 */
 const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/;
 
 export function checkName(name: string): string {

@@ -1,5 +1,5 @@
 // The control groups of one sandbox: an outer one with the limits and an inner one with its processes. A sandbox may come to see the
-// files of the group that it is in, which belong to its user; those of the outer one it never does. // Guards: threats.md T153
+// files of the group that it is in, which belong to its user; those of the outer one it never does. // Guards: threats.md T118
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

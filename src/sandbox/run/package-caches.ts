@@ -1,5 +1,5 @@
 // What package managers keep of what they have fetched, for a sandbox: a folder that belongs to this project alone, or a copy of the
-// user's that is gone with the sandbox. Nothing that a sandbox writes is ever another project's or the host's. // Guards: threats.md T175
+// user's that is gone with the sandbox. Nothing that a sandbox writes is ever another project's or the host's. // Guards: threats.md T120
 import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // A copy of the user's own settings of agents, without credentials, for the home of a sandbox. Reads plain files of the listed
-// places alone, follows no link, waits for nobody, and says what it left out. // Guards: threats.md T174
+// places alone, follows no link, waits for nobody, and says what it left out. // Guards: threats.md T119
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { parse as parseToml, stringify as writeToml } from 'smol-toml';

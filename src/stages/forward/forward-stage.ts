@@ -142,7 +142,7 @@ class Forwarder {
     const offered = flow.wrapped.form === 'wire' ? 'h1' : 'h2';
     const { scheme, host, port } = originOf(flow);
     const identity = identityFor(flow);
-    // Guards: threats.md T143. A connection is whom it was opened as: who may not be that gets another.
+    // Guards: threats.md T113. A connection is whom it was opened as: who may not be that gets another.
     const as = identity === null ? '' : ` as ${identity.id}`;
     const key = `${flow.sandbox.id} ${offered} ${scheme}://${host}:${port}${as}`;
     const kept = offered === 'h1' ? this.#idleH1(key) : this.#liveH2(key);

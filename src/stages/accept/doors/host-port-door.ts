@@ -1,5 +1,5 @@
 // A port of the sandbox's own loopback that is one of the host's: the listener says which. Only 127.0.0.1 and ::1 are, and only
-// the ports that were given: whatever else is dialled in the sandbox is dialled somewhere else. // Guards: threats.md T135
+// the ports that were given: whatever else is dialled in the sandbox is dialled somewhere else. // Guards: threats.md T110
 import type { Socket } from 'node:net';
 import { plainAddress } from '../../../kit/canonical-address.ts';
 import type { Caller } from '../../../path/flow.ts';

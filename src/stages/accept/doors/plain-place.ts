@@ -1,6 +1,6 @@
 // Whether a connection to a place is a plain one (`tcp`), and for which host: nothing in it says so. In a namespace each name
 // has an address of its own; on a network all have that of the door, and the port must tell. What could be for two hosts is for
-// none. This is for every door to a port that is not HTTP. Decides nothing: the path does. // Guards: threats.md T134
+// none. This is for every door to a port that is not HTTP. Decides nothing: the path does. // Guards: threats.md T109
 import { NewestMap } from '../../../kit/newest-map.ts';
 import type { OriginalDestination } from '../../../kit/original-destination.ts';
 import { isSyntheticFor } from '../../../kit/synthetic-address.ts';

@@ -1,6 +1,6 @@
 // May this sandbox open a connection to a port of the host's own loopback: only one that it was started with or that the policy
 // gives to all. Which of the host's services may stand behind it is looked at where it is dialled. Pure.
-// Guards: threats.md T135
+// Guards: threats.md T110
 import type { CanonicalRequest, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { Sandbox } from '../../../path/sandbox.ts';

@@ -1,6 +1,6 @@
 // May this sandbox open a plain connection to this host and port: only under an entry with `tcp`, never with a credential, and
 // never to a host whose requests are judged. Pure: the path, CONNECT, `check` and `policy test` ask the same.
-// Guards: threats.md T134
+// Guards: threats.md T109
 import type { CanonicalRequest, Permission } from '../../../path/flow.ts';
 import { Refusal } from '../../../path/refusal.ts';
 import type { Sandbox } from '../../../path/sandbox.ts';

@@ -91,7 +91,7 @@ export class Dialler {
     }
   }
 
-  /** To a port of this host's own loopback, and nowhere else on it. // Guards: threats.md T135 */
+  /** To a port of this host's own loopback, and nowhere else on it. // Guards: threats.md T110 */
   async openHostPort(port: number): Promise<{ socket: Socket; address: string }> {
     const { whyNotHostPort = () => 'no sandbox is led there', policy } = this.#settings;
     const why = whyNotHostPort(port);
@@ -170,7 +170,7 @@ export class Dialler {
     timeoutMs: number,
     identity: ClientIdentity | null,
   ): Promise<TLSSocket> {
-    // Guards: threats.md T143. A session that is resumed brings the certificate of its first handshake with it.
+    // Guards: threats.md T113. A session that is resumed brings the certificate of its first handshake with it.
     const key = `${origin.host}:${origin.port}${identity === null ? '' : ` as ${identity.id}`}`;
     const trusted = this.#trustedRoots();
     const secureContext = identity === null ? trusted : this.#contextOf(identity);

@@ -75,7 +75,7 @@ function fillJson(
 
 function fillForm(name: string, field: string, text: string, written: string): string {
   const parts = text === '' ? [] : text.split('&');
-  // Guards: threats.md T142. Some servers part at `;` as well.
+  // Guards: threats.md T112. Some servers part at `;` as well.
   const named = parts.filter((part) => part.split(';').some((piece) => nameOf(piece) === field));
   if (named.length > 1 || (named.length === 1 && named[0]!.includes(';'))) {
     throw noPlace(name, `the field ${field} is there more than once`, 'Send it once.');

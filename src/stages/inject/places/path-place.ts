@@ -34,7 +34,7 @@ export function pathPlace(
       glob = compileGlob(injection.pattern.replace(credentialMarker, text));
       globs.set(injection, glob);
     }
-    // Guards: threats.md T142. A place that the policy does not name may be one that is shown or logged.
+    // Guards: threats.md T112. A place that the policy does not name may be one that is shown or logged.
     if (!glob.covers(path)) {
       throw noPlace(
         spec.name,

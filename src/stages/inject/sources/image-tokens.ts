@@ -125,7 +125,7 @@ export function readChallenge(fields: readonly string[], host: string): Challeng
   const realm = parameter('realm');
   if (realm === null || !URL.canParse(realm)) throw new SourceError(`${host} asks for a token and does not say where`);
   const url = new URL(realm);
-  // Guards: threats.md T144. The login goes there.
+  // Guards: threats.md T114. The login goes there.
   const isOurs = url.protocol === 'https:' && url.port === '' && url.username === '' && isNear(url.hostname, host);
   if (!isOurs) throw new SourceError(`${host} wants its login sent to ${url.hostname}, which is not of its domain`);
   return { realm: url, service: parameter('service') };
