@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -15,9 +16,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asUser } from '../support/namespace.ts';
 import { type ClientRun, runClient } from '../support/run-client.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -25,13 +27,19 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 let ground: string;
 let project: string;
 let installed: string;
+let tarball: string;
+const uid = 54_321;
 
 beforeAll(() => {
   ground = mkdtempSync(join(tmpdir(), 'sallyport-packed-'));
   project = join(ground, 'project');
   installed = join(project, 'node_modules', 'sallyport');
   mkdirSync(project);
-  installTarball(packSource());
+  tarball = packSource();
+  installTarball(tarball);
+  mkdirSync(join(ground, 'home/work'), { recursive: true });
+  for (const folder of ['home', 'home/work']) chownSync(join(ground, folder), uid, uid);
+  execFileSync('chmod', ['-R', 'a+rX', ground]);
 }, 240_000);
 afterAll(() => rmSync(ground, { recursive: true, force: true }));
 
@@ -110,6 +118,7 @@ describe('the packed tarball, installed', () => {
     const sizeOf = (name: string): number => statSync(join(installed, name)).size;
     expect(files.filter((name) => name.endsWith('.map') && sizeOf(name) > 1024 ** 2)).toEqual([]);
     expect(files.filter((name) => /\.cache$|of-yesterday|^(?:src|tests|node_modules)\//.test(name))).toEqual([]);
+    expect(statSync(tarball).size).toBeLessThan(4_000_000);
     // Its code is in it once for each way in.
     expect(files.reduce((sum, name) => sum + sizeOf(name), 0)).toBeLessThan(20 * 1024 ** 2);
   });
@@ -128,6 +137,17 @@ describe('the packed tarball, installed', () => {
     ]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^in sbx_[0-9a-f]{16}\n$/);
+  });
+
+  test('an ordinary user finds it on PATH', async () => {
+    const [program, ...args] = [...asUser(uid), 'sallyport', 'run', '--', 'id', '-u'] as [string, ...string[]];
+    const folders = [join(project, 'node_modules/.bin'), dirname(process.execPath), '/usr/bin', '/bin', '/usr/sbin'];
+    const { code, stdout, stderr } = await runClient(program, args, {
+      cwd: join(ground, 'home/work'),
+      env: { PATH: folders.join(':'), HOME: join(ground, 'home') },
+      timeoutMs: 60_000,
+    });
+    expect([code, stdout], stderr).toEqual([0, `${uid}\n`]);
   });
 
   test('its library starts a gateway', async () => {
