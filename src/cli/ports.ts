@@ -43,6 +43,7 @@ Examples:
     .description("Gives this machine a port of a sandbox, on this machine's loopback unless you name an address.")
     .argument('<id>', 'the sandbox')
     .argument('<port>', '[[IP:]HOST_PORT:]PORT')
+    .addHelpText('after', '\nExamples:\n  sallyport ports publish sbx_4f1c 8080:3000')
     .action(async (id: string, text: string, _options: object, command: Command) => {
       const read = parsePublishedPort(text);
       if ('problem' in read) throw new CommandFailed(exitCode.usage, `${printable(text)}: ${read.problem}`);
@@ -57,6 +58,7 @@ Examples:
     .description('Takes it back; what is open through it ends.')
     .argument('<id>', 'the sandbox')
     .argument('<port>', 'the port inside')
+    .addHelpText('after', '\nExamples:\n  sallyport ports unpublish sbx_4f1c 3000')
     .action(async (id: string, text: string, _options: object, command: Command) => {
       if (!/^\d{1,5}$/.test(text)) throw new CommandFailed(exitCode.usage, `${printable(text)} is no port`);
       const answer = await context.admin.call<object>('DELETE', `${pathOf(id)}?port=${text}`);

@@ -140,7 +140,7 @@ describe('the packed tarball, installed', () => {
   });
 
   test('an ordinary user finds it on PATH', async () => {
-    const [program, ...args] = [...asUser(uid), 'sallyport', 'run', '--', 'id', '-u'] as [string, ...string[]];
+    const [program = '', ...args] = [...asUser(uid), 'sallyport', 'run', '--', 'id', '-u'];
     const folders = [join(project, 'node_modules/.bin'), dirname(process.execPath), '/usr/bin', '/bin', '/usr/sbin'];
     const { code, stdout, stderr } = await runClient(program, args, {
       cwd: join(ground, 'home/work'),

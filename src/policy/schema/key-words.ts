@@ -324,5 +324,10 @@ export const keyWords: Readonly<Record<string, KeyWords>> = {
   'run.git_config': "As with `--git-config`: whether the repository's own git settings can be written.",
   'run.launcher': 'As with `--launcher`: how it is isolated.',
   'run.image': ['As with `--image`: the image of its container.', 'my-tools'],
+  'run.ports': ['Ports of the sandbox that this machine has, as with `-p`.', [3000, '8080:3000']],
+  'run.memory': ['As with `--memory`: what all its processes may hold.', '4g'],
+  'run.cpus': ['As with `--cpus`.', 2],
+  'run.pids': ['As with `--pids`: how many processes and threads it may have.', 512],
+  'run.time': ['As with `--time`: how long it may run.', '2h'],
   'run.dashboard': 'As with `--dashboard`.',
 };

@@ -2,6 +2,8 @@
 // the option of `run` that it stands for, and whether the command line adds to it or takes its place.
 import * as z from 'zod';
 import { parseHostPort } from '../../kit/text/host-port.ts';
+import { parseCpus, parseMemory, parsePids, parseSpan } from '../../kit/text/limit-text.ts';
+import { parsePublishedPort } from '../../kit/text/published-port.ts';
 import type { HostPort } from '../../path/sandbox.ts';
 import { listOf, strictKeys, textRead, wholeNumber, yesOrNo } from './schema.ts';
 
@@ -21,6 +23,16 @@ interface SavedKey {
 }
 
 const oneOf = (...words: [string, ...string[]]): z.ZodType => z.enum(words, { error: `write ${words.join(' or ')}` });
+
+/** Stays the text that the command line takes; a number is one too. */
+function spelledAs(parse: (text: string) => { value: unknown } | { problem: string }, what: string): z.ZodType {
+  const checked = textRead<string>((text) => {
+    const read = parse(text);
+    return 'problem' in read ? { problem: `write ${read.problem.replace(/^write /, '')}` } : { value: text };
+  }, what);
+  const error = `write ${what}`;
+  return z.union([z.number({ error }).transform(String).pipe(checked), checked], { error });
+}
 
 export const savedKeys: Readonly<Record<string, SavedKey>> = {
   repos: { schema: listOf(text, '[owner/repo]'), option: 'repo', merge: 'add' },
@@ -49,6 +61,15 @@ export const savedKeys: Readonly<Record<string, SavedKey>> = {
     merge: 'replace',
   },
   image: { schema: text, option: 'image', merge: 'replace' },
+  ports: {
+    schema: listOf(spelledAs(parsePublishedPort, 'a port such as 3000 or "8080:3000"'), '[3000, "8080:3000"]'),
+    option: 'publish',
+    merge: 'add',
+  },
+  memory: { schema: spelledAs(parseMemory, 'a size such as 4g'), option: 'memory', merge: 'replace' },
+  cpus: { schema: spelledAs(parseCpus, 'a number such as 2 or 0.5'), option: 'cpus', merge: 'replace' },
+  pids: { schema: spelledAs(parsePids, 'a whole number such as 512'), option: 'pids', merge: 'replace' },
+  time: { schema: spelledAs(parseSpan, 'a time such as 2h'), option: 'time', merge: 'replace' },
   dashboard: { schema: yesOrNo, option: 'dashboard', merge: 'replace' },
 };
 

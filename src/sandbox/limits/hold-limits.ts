@@ -2,12 +2,12 @@
 // where those will do, and else refuses: a limit that does not hold is worse than none. Says which it was.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { memoryInWords, timeInWords } from '../../kit/text/limit-text.ts';
 import { needTool } from '../namespace/find-tool.ts';
 import { childrenOf } from '../namespace/process-tree.ts';
 import { LaunchError, type SandboxLimits } from '../run/sandbox-plan.ts';
 import { type CgroupController, type CgroupPlace, findCgroup } from './find-cgroups.ts';
 import { SandboxCgroup } from './sandbox-cgroup.ts';
-import { memoryInWords, timeInWords } from './sandbox-limits.ts';
 
 export interface HeldLimits {
   /** For the user: each limit and what holds it. */

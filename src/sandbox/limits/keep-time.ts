@@ -1,7 +1,8 @@
 // The time that a sandbox may run. When it is over the command is asked to end, and soon after every process is ended.
+
+import { timeInWords } from '../../kit/text/limit-text.ts';
 import { stopSandbox } from '../hands/stop-sandbox.ts';
 import type { RunningSandbox, SandboxLimits } from '../run/sandbox-plan.ts';
-import { timeInWords } from './sandbox-limits.ts';
 
 interface TimedRequest {
   readonly limits?: SandboxLimits | undefined;

@@ -44,7 +44,7 @@ describe('learning leads nowhere but to public addresses', () => {
   test('behind a proxy that resolves the names there is no learning', async () => {
     const gateway = await startTestGateway({
       allow: [{ host: 'a.example' }],
-      upstream: { proxy: 'http://127.0.0.1:9' },
+      upstream: { proxy: { url: 'http://127.0.0.1:9', connect: 'name' } },
     });
     try {
       await gateway.register({ id: 'learner', container_ip: learner });

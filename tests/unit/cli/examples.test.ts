@@ -69,7 +69,7 @@ describe('help with examples everywhere', () => {
   test('an example that would not be taken is found', async () => {
     expect(await problemOf(['run', '--frobnicate', '--', 'claude'])).toContain('--frobnicate');
     expect(await problemOf(['frobnicate'])).toContain('frobnicate');
-    expect(await problemOf(['run', '--launcher', 'podman', '--', 'x'])).toContain('podman');
+    expect(await problemOf(['run', '--launcher', 'chroot', '--', 'x'])).toContain('chroot');
     expect(await problemOf(['run', '--repo', 'o/r', '--', 'claude', '--resume'])).toBe(null);
   });
 });

@@ -48,7 +48,11 @@ describe('completion in a real bash', () => {
     );
     expect(commands?.split(' ')).toEqual(expect.arrayContaining(['run', 'redteam', 'register', 'renew']));
     expect(commands?.split(' ').every((word) => word.startsWith('r'))).toBe(true);
-    expect([below, choices, options]).toEqual(['set list rm', 'bubblewrap docker namespaces unshare', '--sandbox']);
+    expect([below, choices, options]).toEqual([
+      'set list rm',
+      'bubblewrap docker namespaces podman unshare',
+      '--sandbox',
+    ]);
     expect([sandboxes, credentials, shells]).toEqual(['sandboxes-1 sandboxes-2', 'credentials-2', 'zsh']);
     expect([value, joined]).toEqual(['sandboxes-1 sandboxes-2', 'user']);
   });
@@ -89,7 +93,7 @@ describe('completion for other shells', () => {
   test.each(['zsh', 'fish'])('%s gets a script with every command, which it can read', async (shell) => {
     const { code, out } = await runWith(['completion', shell]);
     expect(code).toBe(0);
-    for (const word of ['redteam', 'unregister', 'launcher', 'bubblewrap docker namespaces unshare'])
+    for (const word of ['redteam', 'unregister', 'launcher', 'bubblewrap docker namespaces podman unshare'])
       expect(out).toContain(word);
     expect(out).not.toMatch(/\bworker\b/);
     const read = readBy(shell, ['-n'], out);
@@ -128,7 +132,7 @@ describe('completion for other shells', () => {
       // A file is none of the choices, and a value is no command.
       [
         'explain test',
-        'bubblewrap docker namespaces unshare',
+        'bubblewrap docker namespaces podman unshare',
         '--env',
         'sandboxes-1 sandboxes-2',
         'sallyport',

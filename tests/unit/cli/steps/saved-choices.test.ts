@@ -69,3 +69,29 @@ test.each([
   expect(failed).toBeInstanceOf(CommandFailed);
   expect((failed as CommandFailed).message).toMatch(message);
 });
+
+test('ports and limits stand as on the command line, as numbers too, and are read by the same rules', async () => {
+  const { options } = await withChoices(
+    'run: { ports: [3000, "8080:3000"], memory: 4g, cpus: 0.5, pids: 512, time: 2h }\n',
+    { publish: ['5000'], memory: '1g' },
+  );
+  expect(options).toEqual({
+    publish: ['3000', '8080:3000', '5000'],
+    memory: '1g',
+    cpus: '0.5',
+    pids: '512',
+    time: '2h',
+  });
+  for (const [key, value] of [
+    ['ports', '[0]'],
+    ['ports', '["x"]'],
+    ['memory', '1'],
+    ['memory', '4'],
+    ['cpus', '-1'],
+    ['pids', '1.5'],
+    ['time', '2'],
+    ['time', 'forever'],
+  ]) {
+    await expect(withChoices(`run: { ${key}: ${value} }\n`, {}), `${key}: ${value}`).rejects.toThrow(/write /);
+  }
+});

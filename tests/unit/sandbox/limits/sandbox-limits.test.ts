@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { memoryInWords, readLimits, timeInWords } from '../../../../src/sandbox/limits/sandbox-limits.ts';
+import { memoryInWords, timeInWords } from '../../../../src/kit/text/limit-text.ts';
+import { readLimits } from '../../../../src/sandbox/limits/sandbox-limits.ts';
 
 describe('limits as they are asked for', () => {
   test.each([
