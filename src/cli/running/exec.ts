@@ -8,7 +8,7 @@ import type { CliContext } from '../cli-context.ts';
 import { gather } from '../steps/rights-options.ts';
 import { CommandFailed, exitCode } from '../terminal/exit-code.ts';
 import { findRunning } from './find-running.ts';
-import { passTerminal } from './pass-terminal.ts';
+import { PassedSignals, passTerminal } from './pass-terminal.ts';
 
 interface ExecOptions {
   readonly in?: string;
@@ -72,13 +72,15 @@ async function execIn(
     workingDirectory: options.workdir ?? null,
     terminal: tty ? size : null,
   };
-  const remote = await start(client, order);
   const hasInput = tty || options.interactive === true || options.stdio === true;
-  const letGo = passTerminal(remote, { tty, input: hasInput ? context.stdin : null });
+  const signals = new PassedSignals();
   try {
-    return await remote.ended;
+    const remote = await start(client, order);
+    signals.passTo(remote);
+    const letGo = passTerminal(remote, { tty, input: hasInput ? context.stdin : null });
+    return await remote.ended.finally(letGo);
   } finally {
-    letGo();
+    signals.letGo();
   }
 }
 

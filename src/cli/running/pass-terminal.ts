@@ -13,14 +13,42 @@ export interface PassedTerminal {
   readonly input: Input | null;
 }
 
+/**
+ * Signals to us go to the command, from before it is asked for: what it prints first may be what somebody waits for before they
+ * send one. One that comes before it has begun waits for it; with the next we end as usual.
+ */
+export class PassedSignals {
+  readonly #waiting: PassedSignal[] = [];
+  #to: RemoteCommand | null = null;
+
+  constructor() {
+    for (const signal of passed) process.on(signal, this.#take);
+  }
+
+  passTo(remote: RemoteCommand): void {
+    this.#to = remote;
+    for (const signal of this.#waiting.splice(0)) remote.signal(signal);
+  }
+
+  letGo(): void {
+    for (const signal of passed) process.off(signal, this.#take);
+  }
+
+  readonly #take = (name: NodeJS.Signals): void => {
+    const signal = passed.find((one) => one === name);
+    if (signal === undefined) return;
+    if (this.#to !== null) this.#to.signal(signal);
+    else if (this.#waiting.length === 0) this.#waiting.push(signal);
+    else {
+      this.letGo();
+      process.kill(process.pid, signal);
+    }
+  };
+}
+
 /** Returns how the terminal is given back. */
 export function passTerminal(remote: RemoteCommand, { tty, input }: PassedTerminal): () => void {
   const undo: (() => void)[] = [];
-  const on = (signal: NodeJS.Signals, act: () => void): void => {
-    process.on(signal, act);
-    undo.push(() => void process.off(signal, act));
-  };
-  for (const signal of passed) on(signal, () => remote.signal(signal));
   if (tty) {
     const resized = (): void =>
       remote.resize({ rows: process.stdout.rows || 24, columns: process.stdout.columns || 80 });

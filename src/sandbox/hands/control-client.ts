@@ -49,7 +49,10 @@ export class ControlClient {
       const tell = (request: ControlRequest): void => void this.#ask(request).catch(() => {});
       const take = (answer: ControlAnswer): void => {
         if ('failed' in answer) reject(new LaunchError(answer.failed.message, answer.failed.hint));
-        if ('exit' in answer) finish(answer.exit);
+        if ('exit' in answer) {
+          finish(answer.exit);
+          socket.destroy();
+        }
         if (!('started' in answer)) return;
         const exec = answer.started;
         started = exec;

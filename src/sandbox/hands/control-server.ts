@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import { readPeerCredentials } from '../../kit/process/peer-credentials.ts';
+import { waitAtMost } from '../../kit/wait-at-most.ts';
 import type { ExecOrder, ExecutedCommand, RunningSandbox } from '../run/sandbox-plan.ts';
 import type { ControlAnswer, ControlRequest } from './control-messages.ts';
 import { ControlReader, type Frame, frame, frameKind, words } from './frames.ts';
@@ -13,6 +14,7 @@ import { stopSandbox } from './stop-sandbox.ts';
 const maxCallers = 64;
 /** Until it has said what it wants. */
 const requestMs = 10_000;
+const hangUpMs = 5_000;
 const pieceBytes = 64 * 1024;
 
 export class ControlServer {
@@ -156,7 +158,18 @@ export class ControlServer {
       this.#commands.delete(number);
       command.stdin.destroy();
     }
+    await hungUp(socket);
   }
+}
+
+/**
+ * It is the caller who hangs up. It may be sending still, and what is written to a socket that is closed destroys it, the exit
+ * code that was on its way included.
+ */
+async function hungUp(socket: Socket): Promise<void> {
+  socket.resume();
+  const closed = finished(socket, { writable: false }).catch(() => {});
+  await waitAtMost(closed, hangUpMs, () => {});
 }
 
 async function readRequest({ kind, body }: Frame): Promise<ControlRequest> {

@@ -15,6 +15,8 @@ import { brokenBody } from './h2-request.ts';
 
 /** For a few words of ours. Refused streams have no place under any limit, and a sandbox can have a hundred thousand. */
 const ownAnswerMs = 10_000;
+/** Between the last of an answer that breaks off and the word that it does. Nothing is sent on it meanwhile. */
+const breakOffMs = 20;
 
 /** The connection a stream is on. */
 export interface StreamHost {
@@ -270,7 +272,11 @@ export class H2Exchange implements Exchange, StreamHandler {
   }
 
   abort(): void {
-    this.#host.session.reset(this.#stream, errorCode.internal);
+    const { session } = this.#host;
+    const breakOff = (): void => session.reset(this.#stream, errorCode.internal);
+    // libcurl (7.88) loses what it reads together with a reset: git would not show how far it came.
+    if (this.bytesOut === 0) breakOff();
+    else setTimeout(breakOff, breakOffMs);
   }
 }
 
