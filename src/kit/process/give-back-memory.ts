@@ -1,8 +1,7 @@
 // What a start took and nobody needs any longer goes back to the system: a process that waits for sandboxes holds a third less.
 // Done once, by timers that keep no process alive; while a process is busy V8 collects by itself.
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import koffi from 'koffi';
+import { exposedGc } from './young-bytes.ts';
 
 /** When a start is over, and who was started for a moment is gone. */
 const collectAfterMs = 2_000;
@@ -20,10 +19,7 @@ export function giveBackMemory(collectMs = collectAfterMs, trimMs = trimAfterMs)
 
 /** Without it, V8 sees no reason to begin: nothing is allocated any more. Takes some 40 ms. */
 function collect(): void {
-  setFlagsFromString('--expose-gc');
-  const gc: unknown = runInNewContext('gc');
-  setFlagsFromString('--no-expose-gc');
-  if (typeof gc === 'function') gc();
+  exposedGc()?.();
 }
 
 /** What was freed outside V8 stays with the C library otherwise: a quarter of the memory of an idle gateway. */

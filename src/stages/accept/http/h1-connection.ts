@@ -1,6 +1,7 @@
 // One client connection that speaks HTTP/1.1: reads request heads with the strict codec, one request at a time,
 // pipelined ones wait. What cannot be read is handed on as a fault, answered and closed, never guessed at.
 import type { Socket } from 'node:net';
+import { noteRead } from '../../../kit/process/young-bytes.ts';
 import type { Perishable } from '../../../kit/sweeper.ts';
 import { HeaderList } from '../../../path/exchange/header-list.ts';
 import type { RawRequest } from '../../../path/flow.ts';
@@ -179,6 +180,7 @@ export class H1Connection implements Perishable, ExchangeHost {
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    noteRead(chunk.length);
     if (this.#exchange !== null) {
       this.#exchange.onBytes(chunk);
       if (this.#exchange?.awaitsBody === true) this.awaitBytes();

@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { H2Flood, type SessionTotals } from '../../../kit/floods/h2-flood.ts';
+import { noteRead } from '../../../kit/process/young-bytes.ts';
 import type { Perishable } from '../../../kit/sweeper.ts';
 import type { Exchange } from '../../../path/exchange/exchange.ts';
 import type { RawRequest } from '../../../path/flow.ts';
@@ -76,6 +77,7 @@ export class H2Connection implements Perishable, StreamHost, ServerHandler {
     this.session = new Http2Server(socket, limits, this);
     socket.on('data', (chunk: Buffer) => {
       this.#wireBytes += chunk.length;
+      noteRead(chunk.length);
       this.session.feed(chunk);
     });
     socket.on('drain', () => this.session.drained());

@@ -1,6 +1,7 @@
 // Kept-alive HTTP/1.1 connections to upstreams. Never shared between sandboxes: if one sandbox ever brought a
 // connection out of step, no other could be given the wrong answer. // Guards: threats.md T11
 import type { Socket } from 'node:net';
+import { noteRead } from '../../../kit/process/young-bytes.ts';
 import type { Perishable, Sweeper } from '../../../kit/sweeper.ts';
 import type { Dialled } from './dial.ts';
 import type { KeptUpstream, KeptUpstreams } from './kept-upstreams.ts';
@@ -42,6 +43,7 @@ export class H1Upstream implements Perishable, KeptUpstream {
     this.address = dialled.address;
     sweeper.join(this);
     this.socket.on('data', (chunk: Buffer) => {
+      noteRead(chunk.length);
       // Bytes nobody asked for: the connection is out of step and is not used again.
       if (this.owner === null) this.socket.destroy();
       else this.owner.onUpstreamData(chunk);

@@ -1,6 +1,8 @@
 // One request over one HTTP/2 stream to the upstream, for HTTP/2 clients: nothing is downgraded, trailers and interim
 // answers pass, so gRPC works. A stream that ends badly never looks complete to the client.
+
 import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { noteRead } from '../../../kit/process/young-bytes.ts';
 import type { Perishable } from '../../../kit/sweeper.ts';
 import { enrich } from '../../../path/enrich.ts';
 import { ClientGone } from '../../../path/exchange/client-gone.ts';
@@ -91,6 +93,7 @@ class H2Relay implements Perishable {
       this.#trailers = fieldsOf(headers);
     });
     stream.on('data', (chunk: Buffer) => {
+      noteRead(chunk.length);
       this.#touch();
       this.#upstream.countContent(chunk.length);
       if (this.#missingBytes !== null) this.#missingBytes -= chunk.length;
