@@ -12,10 +12,22 @@ export interface CapabilityChange {
   readonly add: readonly string[];
   /** Names; `push-cert` removes `push-cert=…` as well. */
   readonly remove: readonly string[];
+  /** A word of the list with which it must not go on: the client shows what stands here in place of all of it. */
+  readonly refuse?: ReadonlyMap<string, string>;
 }
 
 /** What the gateway changes in the advertisement for a push. */
-export const pushAdvertisementChange: CapabilityChange = { add: ['no-thin'], remove: [] };
+export const pushAdvertisementChange: CapabilityChange = {
+  add: ['no-thin'],
+  remove: [],
+  // The push itself is refused too, but git shows only the status of that answer.
+  refuse: new Map([
+    [
+      'object-format=sha256',
+      'Sallyport cannot judge pushes to SHA-256 repositories: nothing was sent. Push from outside the sandbox, or to a SHA-1 repository.',
+    ],
+  ]),
+};
 
 /**
  * Feed it what the upstream sends and pass on what it returns. It holds back at most one pkt-line, before the first ref;
@@ -25,12 +37,14 @@ export class AdvertisementRewriter {
   readonly #change: CapabilityChange;
   readonly #lines = new PktReader('v0');
   #part: 'first' | 'service-flush' | 'version-or-ref' | 'ref' | 'through' = 'first';
+  #isRefused = false;
 
   constructor(change: CapabilityChange) {
     this.#change = change;
   }
 
   feed(chunk: Buffer): Buffer[] {
+    if (this.#isRefused) return [];
     if (this.#part === 'through') return [chunk];
     this.#lines.add(chunk);
     const out: Buffer[] = [];
@@ -41,7 +55,7 @@ export class AdvertisementRewriter {
       else out.push(this.#flush());
     }
     const rest = this.#lines.rest();
-    if (rest.length > 0) out.push(rest);
+    if (rest.length > 0 && !this.#isRefused) out.push(rest);
     return out;
   }
 
@@ -74,7 +88,20 @@ export class AdvertisementRewriter {
     }
     this.#part = 'through';
     const nul = payload.indexOf(0);
-    return encodePkt(nul < 0 ? payload : this.#rewritten(payload, nul));
+    if (nul < 0) return encodePkt(payload);
+    const refusal = this.#refusalOf(payload, nul);
+    this.#isRefused = refusal !== undefined;
+    return encodePkt(refusal === undefined ? this.#rewritten(payload, nul) : `ERR ${refusal}\n`);
+  }
+
+  #refusalOf(payload: Buffer, nul: number): string | undefined {
+    const { refuse } = this.#change;
+    const words = payload
+      .subarray(nul + 1)
+      .toString('latin1')
+      .trim()
+      .split(' ');
+    return words.map((word) => refuse?.get(word)).find((text) => text !== undefined);
   }
 
   #rewritten(payload: Buffer, nul: number): Buffer {

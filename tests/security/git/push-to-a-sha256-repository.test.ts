@@ -33,12 +33,13 @@ describe('a repository of another object format', () => {
     await expectStopped(ground, repository, 'push.undecided', () => sendPush(ground, repository, body));
   });
 
-  test('nor by git itself, which shows the status alone', async () => {
+  test('nor by git itself, which shows why', async () => {
     const clone = await ground.sandbox.clone(repository.url);
     await clone.commit({ branch: 'other', parents: [tip], files: { b: 'b\n' } });
     ground.upstream.forget();
     const { stderr } = await clone.run(['push', 'origin', 'other']);
-    expect(stderr).toContain('403');
+    expect(stderr).toContain('remote error: Sallyport cannot judge pushes to SHA-256 repositories: nothing was sent.');
+    expect(stderr).toContain('Push from outside the sandbox');
     expect(ground.upstream.pushes).toEqual([]);
   });
 
